@@ -326,7 +326,6 @@ def _weights() -> list[bytes]:
     from safetensors.torch import save
 
     from recallscope.learning.learner import Setup
-    from recallscope.parts.naming import find_part
 
     found = []
     for model in ("gpt", "huggingface"):
@@ -335,7 +334,7 @@ def _weights() -> list[bytes]:
         problem = Problem.from_dict(
             {**SMALL, "model": model, "learner": "adam", "steps": 1, "task": "pairs", **more}
         )
-        module = find_part("model", model).build(Setup(problem=problem, seed=0))
+        module = problem.part("model").build(Setup(problem=problem, seed=0))
         tensors = {name: each.contiguous().clone() for name, each in module.state_dict().items()}
         files = {"model.safetensors": save(tensors, {"format": "pt"})}
         if model == "huggingface":

@@ -6,9 +6,10 @@ import zipfile
 import numpy as np
 import pytest
 
+from made_parts import made
 from recallscope import Embeddings, Instance, Problem, ProblemError, run
 from recallscope.models.embeddings import draw_embeddings
-from recallscope.models.family import draw_hidden_weights, independent_rows
+from recallscope.models.family import Family, draw_hidden_weights
 
 
 def drawn(family, vocab=2000, dim=50, seed=0):
@@ -57,11 +58,13 @@ def test_independent_rows_are_drawn_in_the_number_that_is_needed():
     """A family may scale its rows by all that it draws, so one row too many changes the others."""
     asked = []
 
-    def rows(random, count, dim, problem):
+    def rows(random, count, dim):
         asked.append(count)
         return random.standard_normal((count, dim))
 
-    independent_rows(rows)(Problem(vocab=20, samples=1, dim=8, length=1), 0, np.float64)
+    made(Family, name="counted", rows=rows).draw(
+        Problem(vocab=20, samples=1, dim=8, length=1), 0, np.float64
+    )
     assert asked == [20, 20, 1, 1]  # tokens, outputs, the trigger and the end
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from lanes import slow_after_first
+from made_parts import made
 from recallscope import Instance, Problem, ProblemError, Record, Status, Threads, Transformer, run
 from recallscope.cell import Settings
 from recallscope.executors.serial import Serial
@@ -260,7 +261,7 @@ def test_errors_of_a_callback_in_a_thread_of_a_learner_are_raised():
     def show(done, total):
         raise ZeroDivisionError
 
-    problem = PROBLEM.replace(learner=Learner(learn=learn, name="threaded"))
+    problem = PROBLEM.replace(learner=made(Learner, name="threaded", learn=learn))
     with pytest.raises(ZeroDivisionError):
         run(problem, progress=show)
 

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
+from made_parts import made
 from recallscope import ExampleDataset, Model, Problem, ProblemError, predict, run
 from recallscope.learning.learner import LearnedModel, Outcome, Setup
 from recallscope.parts.naming import find_part
@@ -24,10 +25,10 @@ class Pooled(nn.Module):
     def __init__(self, setup: Setup) -> None:
         super().__init__()
         problem = setup.problem
-        task = find_part("task", problem.task)
-        self.table = nn.Embedding(task.ids(problem), problem.dim)
+        task = problem.part("task")
+        self.table = nn.Embedding(task.number_of_ids(problem), problem.dim)
         self.answer = nn.Sequential(
-            nn.Linear(problem.dim, 128), nn.ReLU(), nn.Linear(128, task.labels(problem))
+            nn.Linear(problem.dim, 128), nn.ReLU(), nn.Linear(128, task.number_of_labels(problem))
         )
 
     def forward(self, input_ids: torch.Tensor) -> torch.Tensor:
@@ -40,7 +41,7 @@ COMMON = {
     "learner": "adam",
     "learning_rate": 0.01,
     "steps": 150,
-    "model": Model(name="pooled", build=Pooled, reads_ids=True),
+    "model": made(Model, name="pooled", build=Pooled, reads_ids=True),
 }
 RELATIONS = Problem(
     vocab=8, length=3, task="relations", relations=3, answers=5, noise_tokens=4, **COMMON
@@ -74,10 +75,10 @@ def test_any_range_is_a_part_of_the_whole(problem, split):
 
 @EVERY
 def test_ids_and_labels_are_inside_of_their_ranges(problem):
-    task, found = find_part("task", problem.task), drawn(problem, 0, 5000)
+    task, found = problem.part("task"), drawn(problem, 0, 5000)
     assert found.input_ids.min() >= 0
-    assert found.input_ids.max() < task.ids(problem)
-    assert 0 <= found.answer.min() <= found.answer.max() < task.labels(problem)
+    assert found.input_ids.max() < task.number_of_ids(problem)
+    assert 0 <= found.answer.min() <= found.answer.max() < task.number_of_labels(problem)
     assert set(found.fact.tolist()) == set(range(facts_of(problem)))
     assert inputs_of(problem) == problem.vocab
 
@@ -106,8 +107,8 @@ def test_a_model_that_reads_ids_learns_it(problem):
     record = run(problem.replace(metrics=metrics), test_samples=500)
     assert record.recall_accuracy > 0.9
     assert record.metric("recall-per-fact") > 0.9
-    task, module = find_part("task", problem.task), Pooled(Setup(problem=problem, seed=0))
-    most = facts_of(problem) * task.bits(problem)
+    task, module = problem.part("task"), Pooled(Setup(problem=problem, seed=0))
+    most = facts_of(problem) * task.bits_of_answer(problem)
     most /= sum(each.numel() for each in module.parameters())
     assert 0.5 * most < record.metric("bits-per-parameter") < most
 
@@ -143,7 +144,7 @@ def test_a_sequence_has_a_subject_and_a_relation_at_any_two_places():
     assert (relation.sum(axis=1) == 1).all()
     assert (noise.sum(axis=1) == 1).all()
     assert (ids[:, -1] == 30).all()
-    assert find_part("task", "relations").ids(RELATIONS) == 31
+    assert RELATIONS.part("task").number_of_ids(RELATIONS) == 31
     at, other = subject.argmax(axis=1), relation.argmax(axis=1)
     assert (found.fact == (ids[rows, at] - 15) * 3 + ids[rows, other] - 23).all()
     assert (found.answer // 5 == found.fact % 3).all()
@@ -205,7 +206,7 @@ def test_people_have_distinct_names_and_values_of_47_6_bits():
     sizes = [len(np.unique(values)) for values in found.answer.reshape(people, 8).T]
     assert sizes == [12, 28, 200, 200, 300, 100, 263, 2]
     assert len(np.unique(found.answer)) == sum(sizes)
-    bits = 8 * find_part("task", "biographies").bits(BIOGRAPHIES)
+    bits = 8 * find_part("task", "biographies").bits_of_answer(BIOGRAPHIES)
     assert bits == pytest.approx(sum(map(math.log2, sizes)))
     assert round(bits, 1) == 47.6
 

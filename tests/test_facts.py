@@ -8,9 +8,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from made_parts import made
 from recallscope import Model, Problem, ProblemError, RecallTask, Task, predict, run
 from recallscope.learning.learner import Setup
 from recallscope.parts.naming import find_part
+from recallscope.parts.part import fields_of
 from recallscope.tasks.examples import Examples, examples_of
 from recallscope.tasks.kind import samples_of
 
@@ -130,8 +132,8 @@ def test_a_task_of_ids_alone_is_learnt_by_a_model_that_reads_ids():
         samples=25,
         dim=4,
         length=2,
-        task=Task(name="sums", make=Sums, has_mark=False, labels=lambda problem: 3),
-        model=Model(name="pairs", build=Pairs, reads_ids=True),
+        task=made(Task, name="sums", make=Sums, has_mark=False, number_of_labels=lambda problem: 3),
+        model=made(Model, name="pairs", build=Pairs, reads_ids=True),
         learner="adam",
         steps=200,
         learning_rate=0.1,
@@ -149,10 +151,10 @@ def test_a_model_that_reads_the_trigger_needs_a_task_with_one():
             dim=4,
             length=2,
             learner="adam",
-            task=Task(name="sums", make=Sums, has_mark=False),
+            task=made(Task, name="sums", make=Sums, has_mark=False),
         )
 
 
 def test_the_fields_of_facts_have_a_help():
-    assert {"facts", "frequencies"} <= find_part("task", "memory").fields.keys()
-    assert all(field.help for field in find_part("task", "recall").fields.values())
+    assert {"facts", "frequencies"} <= fields_of(find_part("task", "memory")).keys()
+    assert all(field.help for field in fields_of(find_part("task", "recall")).values())

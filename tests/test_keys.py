@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import recallscope
+from made_parts import changed
 from recallscope import Problem, ProblemError, Store, critical, run, sweep
 from recallscope.cell import OwnExperiment, Settings
 from recallscope.models.embeddings import Embeddings
@@ -34,7 +35,7 @@ def another_version(monkeypatch):
     """Raise the version of a part, or change it in another way."""
 
     def change(kind, name, **changes):
-        part = replace(registry.part(kind, name), **changes)
+        part = changed(registry.part(kind, name), **changes)
         monkeypatch.setitem(registry._loaded, (kind, name), part)
 
     return change
@@ -102,7 +103,7 @@ def test_a_metric_that_changed_is_measured_again(tmp_path, another_version):
 
 
 def test_a_version_is_a_whole_number(tmp_path):
-    metric = replace(registry.part("metric", "recall-at-k"), name="mine", version="2")
+    metric = changed(registry.part("metric", "recall-at-k"), name="mine", version="2")
     with pytest.raises(ProblemError, match=r"the version of the metric mine .* from 1 to 999999"):
         sweep([(P.replace(metrics=metric), 0)], tmp_path, **HOW)
 

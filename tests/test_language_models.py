@@ -143,10 +143,9 @@ def test_a_low_rank_update_trains_its_two_factors_alone(problem):
 
 
 def test_a_training_resumes_from_a_folder(tmp_path):
-    learner = recallscope.parts.naming.find_part("learner", "adamw")
     for problem in (GPT.replace(trigger="marked-id"), STOCK):
         folder = tmp_path / problem.model
-        outcome = learner.learn(Setup(problem=problem, seed=1, dtype="float32"))
+        outcome = problem.part("learner").learn(Setup(problem=problem, seed=1, dtype="float32"))
         outcome.module.model.save_pretrained(folder)
         whole = {"config": ""} if problem.model == "huggingface" else {}
         from_folder = problem.replace(checkpoint=str(folder), **whole)

@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 import recallscope
-from recallscope import Field, Model, Problem, ProblemError, Store, run
+from made_parts import made
+from recallscope import Model, Problem, ProblemError, Store, problem_field, run
 from recallscope.parts import long_values
 from recallscope.parts.long_values import json_of, named, text_of
 
@@ -29,11 +30,12 @@ class _Table(nn.Module):
         return self.out(self.table(input_ids).mean(dim=1))
 
 
-CONFIGURED = Model(
+CONFIGURED = made(
+    Model,
     name="configured",
     build=_Table,
     reads_ids=True,
-    fields={"config": Field(default="", long="json", help="Sizes.")},
+    fields={"config": problem_field("", long="json", help="Sizes.")},
 )
 
 
@@ -137,8 +139,12 @@ def test_threads_are_one_unless_asked_for_and_part_of_the_problem():
             seen.append(torch.get_num_threads())
             return super().forward(input_ids)
 
-    counting = Model(
-        name="counting", build=Counting, reads_ids=True, fields=dict(CONFIGURED.fields)
+    counting = made(
+        Model,
+        name="counting",
+        build=Counting,
+        reads_ids=True,
+        fields={"config": problem_field("", long="json")},
     )
     one = Problem(**BASE, model=counting, config={"size": 3})
     run(one)

@@ -10,12 +10,12 @@ import torch
 from torch import nn
 
 import recallscope
+from made_parts import made
 from recallscope import Metric, Model, Problem, Status, Store, run
 from recallscope.learning.cost import predict_cost
 from recallscope.learning.learner import Setup
 from recallscope.learning.training.groups import matrices_and_rest, usual_groups
 from recallscope.learning.training.loop import Training, share_of_rate
-from recallscope.learning.training.optimisers import muon
 from recallscope.learning.training.probe import parameters_of
 from test_training_faults import stopped_and_resumed
 
@@ -52,7 +52,7 @@ def test_matrices_have_spectral_steps_and_the_rest_has_adamw():
     matrices, rest = matrices_and_rest(usual_groups(MODULE))
     assert [len(group["params"]) for group in matrices] == [1]
     assert [len(group["params"]) for group in rest] == [4]
-    both = muon(usual_groups(MODULE), 0.02, STOCK.replace(learner="muon"))
+    both = STOCK.replace(learner="muon").part("learner").optimiser(usual_groups(MODULE), 0.02)
     assert [type(each).__name__ for each in both.optimisers] == ["Muon", "AdamW"]
     assert both.param_groups[1]["rate_share"] < 1
 
@@ -61,7 +61,7 @@ def test_matrices_have_spectral_steps_and_the_rest_has_adamw():
 def test_a_spectral_step_reaches_every_weight(learner):
     setup = Setup(problem=STOCK.replace(learner=learner), seed=0)
     before = {name: each.clone() for name, each in setup.model().named_parameters()}
-    training = Training([setup], muon, 0.02)
+    training = Training([setup], setup.problem.part("learner").optimiser, 0.02)
     training.probe()
     after = dict(training.trainee.module.named_parameters())
     # A key's bias shifts all scores of a query equally, so its gradient is zero.
@@ -103,7 +103,8 @@ def test_a_model_may_set_its_rate_and_groups():
         seen.append(module)
         return usual_groups(module)
 
-    plain = Model(
+    plain = made(
+        Model,
         name="plain",
         build=lambda setup: _Plain(setup.problem),
         default_rate=lambda problem: 0.25,
@@ -150,7 +151,7 @@ def test_a_cut_gradient_moves_weights_less():
     assert moved[0.0] > 1e-4
 
 
-def _sgd(weights, rate, problem):
+def _sgd(weights, rate):
     return torch.optim.SGD(weights, lr=rate)
 
 
@@ -170,7 +171,7 @@ def test_a_module_that_does_not_fit_is_refused_before_it_is_built():
         built.append(torch.empty(0).device.type)
         return nn.Linear(2**20, 2**20)
 
-    huge = Model(name="huge", build=build)
+    huge = made(Model, name="huge", build=build)
     started = time.monotonic()
     record = run(STOCK.replace(model=huge))
     assert record.status is Status.INFEASIBLE
@@ -211,13 +212,13 @@ def test_a_metric_sees_the_module_and_its_attention():
         return attention.gather(1, position[:, None])[:, 0].mean()
 
     problem = STOCK.replace(
-        model="transformer", steps=50, metrics=(Metric(name="attended", measure=measure),)
+        model="transformer", steps=50, metrics=(made(Metric, name="attended", measure=measure),)
     )
     record = run(problem)
     assert record.metric("attended") > 0.5
     assert seen == {"training": False}
     own = problem.replace(
-        model="two-layers", metrics=(Metric(name="weights", measure=_count_of_weights),)
+        model="two-layers", metrics=(made(Metric, name="weights", measure=_count_of_weights),)
     )
     assert run(own.replace(steps=1)).metric("weights") == parameters_of(own).total
 

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from browser import browser, open_tab
+from made_parts import made
 from recallscope import ProblemError, plan
 from recallscope.planning.asking import ask
 from recallscope.planning.inputs import Inputs
@@ -200,8 +201,16 @@ def test_a_law_of_a_plugin_answers_without_a_change(monkeypatch):
         half = Ends(0.5, 0.4, 0.6)
         return Capacity(recall=half, facts=half, limit=Limit.CAPACITY, said="half")
 
-    law = Law(applies=lambda problem: "no", predict=lambda problems, given: [], kind="derived",
-              priority=200, capacity=capacity, origin="A plugin.")  # fmt: skip
+    law = made(
+        Law,
+        name="zipf-law",
+        applies=lambda problem: "no",
+        predict=lambda problems, given: [],
+        kind="derived",
+        priority=200,
+        capacity=capacity,
+        origin="A plugin.",
+    )
     from recallscope.planning import asking
 
     monkeypatch.setattr(asking, "names", lambda kind: ["converged", "zipf-law"])

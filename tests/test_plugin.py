@@ -6,6 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import cloudpickle
@@ -14,13 +15,13 @@ import pytest
 
 import recallscope
 from counting import Counting
+from made_parts import made
 from recallscope import Problem, ProblemError, Store
 from recallscope.experiment.metric import Metric
 from recallscope.learning.learner import Learner, Outcome
-from recallscope.models.family import Family, independent_rows
+from recallscope.models.family import Family
 from recallscope.parts import registry
-from recallscope.parts.field import Field
-from recallscope.parts.naming import TAKEN
+from recallscope.parts.part import problem_field
 from recallscope.parts.registry import KINDS, names
 
 # One of each kind.
@@ -183,7 +184,7 @@ def test_records_of_parts_that_are_not_installed_are_read(tmp_path, monkeypatch)
     assert Store(tmp_path / "facts").verify().sound
 
 
-def spikes(random, count, dim, problem):
+def spikes(random, count, dim):
     rows = np.zeros((count, dim))
     rows[np.arange(count), random.integers(dim, size=count)] = 1.0
     return rows
@@ -200,8 +201,8 @@ def shuffled_labels(setup):
 
 @pytest.mark.parametrize("executor", ["serial", "processes"])
 def test_parts_given_as_objects(executor, tmp_path) -> None:
-    family = Family(name="spikes", draw=independent_rows(spikes))
-    learner = Learner(name="nothing", learn=shuffled_labels)
+    family = made(Family, name="spikes", rows=spikes)
+    learner = made(Learner, name="nothing", learn=shuffled_labels)
     problem = Problem(vocab=32, samples=64, dim=8, length=4, embedding=family, learner=learner)
     assert problem.embedding.startswith("spikes:")
     cells = [(problem, seed) for seed in range(4)]
@@ -225,17 +226,24 @@ def test_an_executor_given_as_an_object(tmp_path) -> None:
 SMALL = {"vocab": 32, "samples": 64, "dim": 8, "length": 4}
 
 
+@dataclass(frozen=True)
+class Nothing(Learner):
+    name = "nothing"
+
+    def learn(self, setup):
+        return shuffled_labels(setup)
+
+
 def learner(name, **fields):
-    return Learner(name=name, learn=shuffled_labels, fields=fields)
+    return made(Nothing, name=name, fields=fields)
 
 
 def test_an_edited_part_is_another_one() -> None:
-    def other(random, count, dim, problem):
+    def other(random, count, dim):
         return np.ones((count, dim))
 
     first, second = (
-        Problem(**SMALL, embedding=Family(name="mine", draw=independent_rows(rows)))
-        for rows in (spikes, other)
+        Problem(**SMALL, embedding=made(Family, name="mine", rows=rows)) for rows in (spikes, other)
     )
     assert first.embedding != second.embedding
     assert first != second
@@ -257,30 +265,109 @@ def test_learners_are_not_mixed_in_one_diagram() -> None:
             phase_diagram(records, "dim", "samples")
 
 
-@pytest.mark.parametrize("name", ["hidden", "key", "tests", "Rate", "dim"])
-def test_names_of_fields_that_are_taken(name) -> None:
-    with pytest.raises(ProblemError, match=f"declares a field '{name}'"):
-        Problem(**SMALL, learner=learner("clash", **{name: Field(default=1)}))
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("hidden", "a part has a field hidden, which every problem has already"),
+        ("dim", "a part has a field dim, which every problem has already"),
+        ("declared", "a part has a field declared, which every problem has already"),
+        ("Rate", "clash has a field 'Rate'; a field has a name of small letters"),
+        ("learn", "clash has a field learn, which in Nothing is something else"),
+    ],
+)
+def test_names_of_fields_that_are_taken(name, sentence) -> None:
+    field = (name, int, problem_field(1))
+    clash = dataclasses.make_dataclass("clash", [field], bases=(Nothing,), frozen=True)
+    with pytest.raises(ProblemError, match=sentence):
+        Problem(**SMALL, learner=clash)
 
 
-def test_a_field_of_a_part_is_not_named_as_one_of_problems() -> None:
-    assert {name for name in dir(Problem) if not name.startswith("_")} <= TAKEN
+@pytest.mark.parametrize("name", ["seed", "status", "versions", "elapsed_seconds"])
+def test_a_field_of_a_part_is_not_named_as_a_column_of_records(name) -> None:
+    problem = Problem(**SMALL, learner=learner("clash", **{name: problem_field(1)}))
+    with pytest.raises(ProblemError, match=f"a part has a field {name}, which a table of records"):
+        recallscope.run(problem, 0, test_samples=64)
 
 
-def test_a_field_of_a_part_is_not_named_as_a_column_of_records() -> None:
-    record = recallscope.run(Problem(**SMALL), 0, test_samples=64)
-    assert {*record.row(), *record.to_dict()} <= TAKEN
+def test_a_field_of_a_part_is_not_lost_in_a_table_of_predictions() -> None:
+    problem = Problem(**SMALL, metrics=made(Confused, name="confused"))
+    with pytest.raises(ProblemError, match="a part has a field law, which is a column of this"):
+        recallscope.predict(problem).rows()
+
+
+@dataclass(frozen=True)
+class Confused(Metric):
+    law: int = problem_field(3)
+
+    def measure(self, setup, logits):
+        return self.law
+
+
+def test_a_class_stands_for_its_defaults_and_an_object_brings_its_values() -> None:
+    one, two, three = (
+        Problem(**SMALL, metrics=Deep),
+        Problem(**SMALL, metrics=Deep(depth=5)),
+        Problem(**SMALL, metrics=Deep(), depth=5),
+    )
+    assert (one.depth, two.depth) == (3, 5)
+    assert one.metrics == two.metrics
+    assert two == three
+    assert two.part("metric", *two.metrics) == Deep(depth=5)
+    assert Problem(**SMALL, metrics=Deep(depth=5), depth=7).depth == 7
+
+
+@dataclass(frozen=True)
+class Deep(Metric):
+    name = "deep"
+
+    depth: int = problem_field(3, low=1)
+
+    def measure(self, setup, logits):
+        return float(self.depth)
+
+
+def test_values_of_an_object_are_checked() -> None:
+    with pytest.raises(ProblemError, match="depth must be a whole number from 1, not 0"):
+        Problem(**SMALL, metrics=Deep(depth=0))
+
+
+class Undecorated(Metric):
+    name = "undecorated"
+    depth: int = problem_field(3)
+
+    def measure(self, setup, logits):
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Empty(Metric):
+    name = "empty"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (Undecorated, "Undecorated has a field depth, and is no dataclass; write @dataclass"),
+        (Empty, "Empty cannot be made: Can't instantiate abstract class Empty"),
+        (7.0, "metric must be a name, or an object of recallscope.Metric; this is a float"),
+    ],
+)
+def test_parts_that_are_none(given, sentence) -> None:
+    with pytest.raises(ProblemError, match=sentence):
+        Problem(**SMALL, metrics=given)
 
 
 @pytest.mark.parametrize("name", ["dim", "seed", "status", "k"])
 def test_a_metric_of_a_part_has_a_name_that_no_column_has(name) -> None:
-    metric = Metric(name=name, measure=lambda setup, logits: 7.0, fields={"k": Field(default=1)})
+    metric = made(
+        Metric, name=name, measure=lambda setup, logits: 7.0, fields={"k": problem_field(1)}
+    )
     with pytest.raises(ProblemError, match=f"a metric is called '{name}', which a table"):
         recallscope.run(Problem(**SMALL, metrics=metric), 0, test_samples=64)
 
 
 def test_a_metric_of_another_package_has_a_name_that_no_column_has(monkeypatch) -> None:
-    metric = Metric(measure=lambda setup, logits: 7.0)
+    metric = made(Metric, name="", measure=lambda setup, logits: 7.0)
     monkeypatch.setitem(registry._loaded, ("metric", "dim"), metric)
     with pytest.raises(ProblemError, match="a metric is called 'dim', which a table"):
         recallscope.run(Problem(**SMALL, metrics="dim"), 0, test_samples=64)
@@ -291,34 +378,37 @@ def test_a_metric_of_a_learner_has_a_name_that_no_column_has() -> None:
         return dataclasses.replace(shuffled_labels(setup), metrics={"dim": 7.0})
 
     sentence = "a metric is called 'dim', which a table"
-    named = Learner(name="clash", learn=learn, metrics=("dim",))
+    named = made(Learner, name="clash", learn=learn, metrics=("dim",))
     with pytest.raises(ProblemError, match=sentence):
         recallscope.run(Problem(**SMALL, learner=named), 0, test_samples=64)
     # A metric that was not announced is found after the training, and only that record fails.
-    silent = Learner(name="clash", learn=learn)
+    silent = made(Learner, name="clash", learn=learn)
     record = recallscope.run(Problem(**SMALL, learner=silent), 0, test_samples=64)
     assert record.status == "failed"
     assert sentence in record.reason
 
 
 def test_a_learner_and_a_metric_do_not_share_a_name() -> None:
-    named = Learner(name="clash", learn=shuffled_labels, metrics=("nothing",))
-    metric = Metric(name="nothing", measure=lambda setup, logits: 7.0)
+    named = made(Learner, name="clash", learn=shuffled_labels, metrics=("nothing",))
+    metric = made(Metric, name="nothing", measure=lambda setup, logits: 7.0)
     with pytest.raises(ProblemError, match=r"'nothing', which a table .* another metric"):
         recallscope.run(Problem(**SMALL, learner=named, metrics=metric), 0, test_samples=64)
 
 
 def test_two_parts_with_one_field() -> None:
-    other = learner("other", k=Field(default=50))
-    with pytest.raises(ProblemError, match="two parts declare a field k, and not the same"):
+    other = learner("other", k=problem_field(50))
+    with pytest.raises(
+        ProblemError,
+        match="the learner other and the metric recall-at-k both have a field k, and not",
+    ):
         Problem(**SMALL, learner=other, metrics="recall-at-k")
 
 
 def test_fields_of_one_name_and_two_types_are_kept_apart(tmp_path) -> None:
     problems = [
-        Problem(**SMALL, learner=learner("whole", rate=Field(default=1)), rate=2),
-        Problem(**SMALL, learner=learner("part", rate=Field(default=1.0)), rate=0.5),
-        Problem(**SMALL, learner=learner("text", rate=Field(default="a")), rate="fast"),
+        Problem(**SMALL, learner=learner("whole", rate=problem_field(1)), rate=2),
+        Problem(**SMALL, learner=learner("part", rate=problem_field(1.0)), rate=0.5),
+        Problem(**SMALL, learner=learner("text", rate=problem_field("a")), rate="fast"),
     ]
     recallscope.sweep([(each, 0) for each in problems], tmp_path / "facts", test_samples=64)
     store = Store(tmp_path / "facts")
@@ -333,7 +423,7 @@ def test_fields_of_one_name_and_two_types_are_kept_apart(tmp_path) -> None:
 )
 def test_values_that_no_field_can_have(default, value) -> None:
     with pytest.raises(ProblemError, match="rate must be"):
-        Problem(**SMALL, learner=learner("odd", rate=Field(default=default)), rate=value)
+        Problem(**SMALL, learner=learner("odd", rate=problem_field(default)), rate=value)
 
 
 def test_bounds_and_maps_are_not_for_plugins() -> None:
@@ -345,7 +435,7 @@ def test_bounds_and_maps_are_not_for_plugins() -> None:
 
 
 def test_mistakes_with_parts_are_sentences() -> None:
-    family = Family(name="spikes", draw=independent_rows(spikes))
+    family = made(Family, name="spikes", rows=spikes)
     for wrong in ({"task": family}, {"metrics": 5}, {"metrics": None}, {"self": 1}):
         with pytest.raises(ProblemError):
             Problem.from_dict(SMALL | wrong)
@@ -353,7 +443,7 @@ def test_mistakes_with_parts_are_sentences() -> None:
 
 def test_many_metrics_come_back(tmp_path) -> None:
     metrics = [
-        Metric(name=f"confidence-of-number-{n}", measure=lambda setup, logits: 10**18 + 1)
+        made(Metric, name=f"confidence-of-number-{n}", measure=lambda setup, logits: 10**18 + 1)
         for n in range(8)
     ]
     problem = Problem(**SMALL, metrics=metrics)
@@ -363,7 +453,7 @@ def test_many_metrics_come_back(tmp_path) -> None:
 
 
 def test_a_pickled_problem_includes_its_parts(tmp_path) -> None:
-    problem = Problem(**SMALL, embedding=Family(name="spikes", draw=independent_rows(spikes)))
+    problem = Problem(**SMALL, embedding=made(Family, name="spikes", rows=spikes))
     packed = cloudpickle.dumps(problem)
     (tmp_path / "problem").write_bytes(packed)
     program = (

@@ -107,7 +107,7 @@ def test_a_width_without_activation_is_relu():
             {"vocabulary": 3},
             "unknown field 'vocabulary'; the fields are vocab, samples, dim, length, width, "
             "activation, embedding, trigger_in_values, regime, eta, gamma, task, model, learner, "
-            "metrics, facts, frequencies, zipf_exponent, frequency_table, "
+            "metrics, frequencies, zipf_exponent, frequency_table, facts, "
             "distractor_frequencies, trigger, loss_function; did you mean vocab?",
         ),
         ({"trigger_in_values": 1}, "trigger_in_values must be true or false, not 1"),

@@ -14,6 +14,7 @@ from types import ModuleType
 
 import pytest
 
+from made_parts import made
 from recallscope import Metric, Problem, ProblemError, Store, critical, sweep
 from recallscope.cell import Settings
 from recallscope.executors.limits import Limits
@@ -104,7 +105,7 @@ def test_an_edit_is_refused_by_name_and_a_version_goes_on(what, folder, tmp_path
 @pytest.mark.parametrize("what", EDITS)
 def test_an_edited_part_is_refused_too(what, folder, tmp_path) -> None:
     def cells(version: int | None = None) -> list[tuple[Problem, int]]:
-        metric = Metric(name="mine", measure=loaded().measure, version=version)
+        metric = made(Metric, name="mine", measure=loaded().measure, version=version)
         return [(PROBLEM.replace(metrics=metric), seed) for seed in range(2)]
 
     file, old, new = EDITS[what]
@@ -125,7 +126,7 @@ def test_only_the_edited_file_of_the_part_is_named(folder, tmp_path) -> None:
 
     def cells() -> list[tuple[Problem, int]]:
         measure = loaded().measure
-        named = [Metric(name=name, measure=measure) for name in ("mine", "mine-too")]
+        named = [made(Metric, name=name, measure=measure) for name in ("mine", "mine-too")]
         return [(PROBLEM.replace(metrics=named), 0)]
 
     sweep(cells(), tmp_path / "facts", test_samples=8)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import poisson
 
+from made_parts import made
 from recallscope import Problem, ProblemError, phase_map, predict, run, solve
 from recallscope.common.csv_files import read_csv
 from recallscope.parts.axes import SIZES
@@ -465,7 +466,8 @@ def test_solving_a_law_whose_best_size_is_between_those_looked_at_first() -> Non
         recall = 0.1 if samples < 32 else 0.9 if samples < 40 else 0.6
         return Answer(accuracies={"recall_accuracy": recall})
 
-    law = Law(
+    law = made(
+        Law,
         applies=lambda problem: None,
         predict=lambda problems, given: [answer(each.samples) for each in problems],
         kind="derived",

@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 import recallscope
+from made_parts import made
 from problems import small_problems
 from recallscope import (
     Learner,
@@ -102,9 +103,9 @@ def test_each_step_moves_what_the_model_says_or_everything():
         first = dict(Mean(Setup(problem=PROBLEM, seed=0)).double().named_parameters())
         return {name: not torch.equal(moved[name], first[name]) for name in first}
 
-    with_parts = Model(name="mean", build=Mean, three_step_parts=parts)
+    with_parts = made(Model, name="mean", build=Mean, three_step_parts=parts)
     assert change(with_parts) == {"mark": True, "embed.weight": False, "read.weight": True}
-    assert change(Model(name="mean-too", build=Mean)) == dict.fromkeys(
+    assert change(made(Model, name="mean-too", build=Mean)) == dict.fromkeys(
         ("mark", "embed.weight", "read.weight"), True
     )
 
@@ -116,7 +117,7 @@ def test_each_step_moves_what_the_model_says_or_everything():
         {"loss_function": "hinge"},
         {"facts": 10},
         {"task": "pairs", "model": "gpt"},
-        {"model": Model(name="mean", build=Mean, three_step_parts=parts)},
+        {"model": made(Model, name="mean", build=Mean, three_step_parts=parts)},
         {"learner": three_steps(functional.multi_margin_loss)},
     ],
     ids=["squared error", "hinge", "facts", "task and model", "model", "learner"],
@@ -157,9 +158,11 @@ def test_a_loss_of_the_user_s_is_named_and_an_odd_one_is_refused():
 
 
 def test_a_metric_of_the_user_s_works_with_every_learner():
-    metric = Metric(name="mine", measure=lambda setup, logits: 0.25)
-    learner = Learner(
-        name="own", learn=lambda setup: Outcome(logits=setup.model(), metrics={"depth": 0.5})
+    metric = made(Metric, name="mine", measure=lambda setup, logits: 0.25)
+    learner = made(
+        Learner,
+        name="own",
+        learn=lambda setup: Outcome(logits=setup.model(), metrics={"depth": 0.5}),
     )
     small = Problem(vocab=16, samples=64, dim=8, length=2, metrics=metric)
     for changes in (
@@ -175,6 +178,6 @@ def test_a_metric_of_the_user_s_works_with_every_learner():
         assert record.metric("mine") == 0.25, changes
     with pytest.raises(ProblemError, match="'depth'; what a learner of yours measures is known on"):
         critical(small.replace(learner=learner), "samples", accuracy="depth")
-    named = Learner(name="named", learn=learner.learn, metrics=("depth",))
+    named = made(Learner, name="named", learn=learner.learn, metrics=("depth",))
     found = critical(small.replace(learner=named), "samples", accuracy="depth", budget=8)
     assert found.status == recallscope.Status.NOT_REACHED  # it is one half at every size

@@ -24,10 +24,8 @@ from recallscope.learning.training.convex import minimum
 from recallscope.learning.training.cost import RUNS_AT_ONCE, runs_at_once
 from recallscope.learning.training.loop import Ended, Training
 from recallscope.learning.training.model import TrainedTransformer, cross_entropy
-from recallscope.learning.training.optimisers import gd
 from recallscope.models.instance import Instance
 from recallscope.models.transformer import Transformer
-from recallscope.parts.naming import find_part
 from recallscope.problem import ACTIVATIONS
 
 SMALL = Problem(vocab=48, samples=200, dim=12, length=5)
@@ -108,9 +106,9 @@ def test_three_steps_of_gradient_descent_are_those_of_the_engine(activation, tri
         seed = int(random.integers(1000))
         with Threads() as threads:
             engine = learn(Instance.make(problem, seed), threads)
-        training = Training(
-            [Setup(problem=problem.replace(learner="gd", steps=0), seed=seed)], gd, 1.0
-        )
+        still = problem.replace(learner="gd", steps=0)
+        setups = [Setup(problem=still, seed=seed)]
+        training = Training(setups, still.part("learner").optimiser, 1.0)
         training.run()
         model = training.trainee.module
         W = problem.gamma * torch.outer(engine.alpha, model.end[0])
@@ -259,7 +257,7 @@ def test_no_bit_depends_on_other_trainings_of_the_group():
     assert runs_at_once(TINY) == RUNS_AT_ONCE
     for learner, at_once in (("gd", RUNS_AT_ONCE), ("muon", 1), ("polar", 1)):
         problem = TINY.replace(learner=learner)
-        assert find_part("learner", learner).at_once(problem) == at_once
+        assert problem.part("learner").at_once(problem) == at_once
     alone = [run(TINY, seed).result() for seed in (5, 6, 7)]
     together = [record.result() for record in run_together(TINY, range(16))]
     assert alone == together[5:8]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -11,6 +10,7 @@ import torch
 from safetensors import safe_open
 
 import recallscope
+from made_parts import changed, made
 from recallscope import Problem, ProblemError, Store, run
 from recallscope.experiment import run as module
 from recallscope.experiment.metric import Metric
@@ -21,6 +21,7 @@ from recallscope.learning.training.loop import Ended
 from recallscope.models.kind import Model
 from recallscope.parts import registry
 from recallscope.parts.naming import find_part
+from recallscope.parts.part import fields_of
 from recallscope.tasks.kind import Task
 from recallscope.tasks.recall import RecallTask, Samples
 
@@ -85,8 +86,10 @@ def lucky_at(step):
             first = np.zeros_like(drawn.label)
             return Samples(np.zeros_like(drawn.tokens), first, self.permutation[first])
 
-    return Task(
-        name=f"lucky{step}", make=lambda problem, seed: Lucky(problem.vocab, problem.length, seed)
+    return made(
+        Task,
+        name=f"lucky{step}",
+        make=lambda problem, seed: Lucky(problem.vocab, problem.length, seed),
     )
 
 
@@ -108,7 +111,7 @@ class Certain(torch.nn.Module):
 @pytest.mark.parametrize("step", [0, 30])
 def test_fresh_samples_do_not_converge_by_one_lucky_batch(step):
     problem = SMALL.replace(
-        task=lucky_at(step), length=1, model=Model(name="certain", build=Certain)
+        task=lucky_at(step), length=1, model=made(Model, name="certain", build=Certain)
     ).replace(learner="sgd", batch=8, fresh=True, steps=60, learning_rate=1e-3)
     found = run(problem)
     assert found.metrics["ended"] != Ended.CONVERGED
@@ -127,7 +130,7 @@ def test_fresh_samples_converge_by_many():
 def test_parts_of_the_samples_do_not_converge_before_all_were_seen():
     """Seeds at which the first step has only facts that are known."""
     problem = SMALL.replace(length=1, samples=24, batch=4, steps=30, learning_rate=1e-3)
-    problem = problem.replace(model=Model(name="certain", build=Certain))
+    problem = problem.replace(model=made(Model, name="certain", build=Certain))
     lucky = []
     for seed in range(200):
         first = Batches([Setup(problem=problem, seed=seed)]).of_step(0)[0]
@@ -160,7 +163,7 @@ class Tied(torch.nn.Module):
 
 @pytest.mark.parametrize("learner", ["adam", "sgd"])
 def test_a_training_of_tied_weights_resumes_to_the_bit(learner, tmp_path, monkeypatch):
-    problem = SMALL.replace(model=Model(name="tied", build=Tied), learner=learner)
+    problem = SMALL.replace(model=made(Model, name="tied", build=Tied), learner=learner)
     whole = run(problem).result()
     path = tmp_path / "half.safetensors"
     assert stopped_and_resumed(problem, 7, path, monkeypatch) == whole
@@ -172,7 +175,7 @@ def test_a_training_of_tied_weights_resumes_to_the_bit(learner, tmp_path, monkey
 def test_a_checkpoint_of_another_version_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "half.safetensors"
     stopped_and_resumed(SMALL, 7, path, monkeypatch)
-    newer = dataclasses.replace(find_part("learner", "sgd"), version=3)
+    newer = changed(find_part("learner", "sgd"), version=3)
     monkeypatch.setitem(registry._loaded, ("learner", "sgd"), newer)
     with pytest.raises(ProblemError, match="another problem, seed, version"):
         module.run(SMALL, checkpoint=path)
@@ -198,7 +201,7 @@ class Noisy(torch.nn.Module):
 
 @pytest.mark.parametrize("learner", ["adam", "gd"])
 def test_dropout_depends_on_nothing_but_the_seed(learner, tmp_path, monkeypatch):
-    noisy = Model(name="noisy", build=Noisy)
+    noisy = made(Model, name="noisy", build=Noisy)
     problem = SMALL.replace(model=noisy, learner=learner, learning_rate=0.1)
     found = []
     for before in (1, 2):  # other draws have no effect
@@ -213,14 +216,14 @@ def test_dropout_leaves_the_generator_of_the_caller_alone():
     torch.manual_seed(7)
     expected = torch.rand(4)
     torch.manual_seed(7)
-    run(SMALL.replace(model=Model(name="noisy", build=Noisy)))
+    run(SMALL.replace(model=made(Model, name="noisy", build=Noisy)))
     assert torch.equal(torch.rand(4), expected)
 
 
 def test_dropout_differs_from_step_to_step():
     """With constant weights, only the dropout differs between steps."""
     problem = SMALL.replace(
-        model=Model(name="noisy", build=Noisy), learner="gd", learning_rate=1e-30, steps=6
+        model=made(Model, name="noisy", build=Noisy), learner="gd", learning_rate=1e-30, steps=6
     )
     losses = run(problem).metrics["curve_loss"]
     assert len(set(losses)) == len(losses) == 7
@@ -230,7 +233,7 @@ def test_dropout_differs_from_step_to_step():
 
 
 def measuring(value):
-    return Metric(name="mine", measure=lambda setup, logits: value)
+    return made(Metric, name="mine", measure=lambda setup, logits: value)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +271,7 @@ def test_an_error_in_a_metric_names_the_metric():
     def measure(setup, logits):
         raise KeyError("top")
 
-    found = run(SMALL.replace(steps=1, metrics=[Metric(name="mine", measure=measure)]))
+    found = run(SMALL.replace(steps=1, metrics=[made(Metric, name="mine", measure=measure)]))
     assert found.status == "failed"
     assert found.reason == "RuntimeError: the metric mine broke off: KeyError: 'top'"
 
@@ -277,7 +280,7 @@ def test_a_learner_may_give_tensors_too():
     def learn(setup):
         return Outcome(logits=setup.model(), metrics={"curve": torch.tensor([2.0, 1.0])})
 
-    found = run(SMALL.replace(learner=Learner(name="mine", learn=learn), metrics=()))
+    found = run(SMALL.replace(learner=made(Learner, name="mine", learn=learn), metrics=()))
     assert found.metrics == {"curve": [2.0, 1.0]}
 
 
@@ -299,11 +302,11 @@ def test_infinitely_many_samples_are_those_of_equal_facts():
         return Uneven(problem.vocab, problem.length, seed)
 
     limit = {"learner": "converged", "samples": math.inf, "length": 1}
-    uneven = SMALL.replace(task=Task(name="uneven", make=make), learner="converged")
+    uneven = SMALL.replace(task=made(Task, name="uneven", make=make), learner="converged")
     with pytest.raises(ProblemError, match=r"which uneven:\w+ does not declare; give a number of"):
         uneven.replace(**limit)
     assert run(uneven).status == "ok"
-    for task in ("recall", "memory", Task(name="even", make=make, equal_facts=True)):
+    for task in ("recall", "memory", made(Task, name="even", make=make, equal_facts=True)):
         assert run(SMALL.replace(task=task, **limit)).status == "ok"
 
 
@@ -312,6 +315,6 @@ def test_infinitely_many_samples_are_those_of_equal_facts():
 
 def test_every_option_of_a_training_has_a_separate_help():
     for learner in ("gd", "sgd", "adam", "adamw", "muon", "polar"):
-        helps = [field.help for field in find_part("learner", learner).fields.values()]
+        helps = [field.help for field in fields_of(find_part("learner", learner)).values()]
         assert len(set(helps)) == len(helps)
-    assert "labels" in find_part("learner", "gd").fields["learn_embeddings"].help
+    assert "labels" in fields_of(find_part("learner", "gd"))["learn_embeddings"].help

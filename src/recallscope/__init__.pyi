@@ -17,10 +17,10 @@ from .learning.cost import predict_cost as predict_cost
 from .learning.learner import Learner as Learner
 from .learning.learner import Outcome as Outcome
 from .learning.learner import Setup as Setup
-from .learning.learners.three_step import three_steps as three_steps
 from .learning.threads import Threads as Threads
 from .learning.three_step import Learned as Learned
 from .learning.three_step import learn as learn
+from .learning.your_loss import three_steps as three_steps
 from .measurement.ablation import Ablations as Ablations
 from .measurement.critical import CriticalSearch as CriticalSearch
 from .measurement.critical_size import CriticalSize as CriticalSize
@@ -34,7 +34,7 @@ from .models.family import Family as Family
 from .models.instance import Instance as Instance
 from .models.kind import Model as Model
 from .models.transformer import Transformer as Transformer
-from .parts.field import Field as Field
+from .parts.part import problem_field as problem_field
 from .planning.plan import Plan as Plan
 from .problem import Problem as Problem
 from .problem import ProblemError as ProblemError

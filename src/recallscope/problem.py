@@ -30,6 +30,7 @@ from recallscope.parts.naming import (
     part_version,
     without_arrays,
 )
+from recallscope.parts.part import Part, values_of, with_values
 from recallscope.parts.registry import packed, unpack
 
 SCHEMA_VERSION = 4
@@ -74,7 +75,7 @@ class Problem:
         model: what learns it.
         learner: how it learns.
         metrics: what to measure of it in addition to the accuracies.
-        declared: the fields that these parts declare, by their names.
+        declared: the fields that these parts have, by their names.
 
     Embedding, task, model, learner and metrics are parts. Parts of this package or of another
     installed one are given by name, others as objects (docs/extending.md).
@@ -156,6 +157,7 @@ class Problem:
         self._settle("metrics", metric_names(metrics))
         # `dataclasses.replace` gives those of the problem before as what they are kept in.
         declared = dict(declared.pop("declared", ())) | declared
+        declared = _values_of_objects([*named.values(), metrics]) | declared
         parts = self.parts()
         self._settle("declared", _checked(declared, declared_by(parts)))
         least = smallest_dim(self.embedding, self.vocab)
@@ -165,7 +167,7 @@ class Problem:
                 f"{least}, but dim is {self.dim}; raise dim or choose another embedding"
             )
         for kind, name in parts:
-            find_part(kind, name).check(self)
+            self.part(kind, name).check(self)
 
     def _settle(self, field: str, value: object) -> None:
         object.__setattr__(self, field, value)
@@ -178,6 +180,22 @@ class Problem:
         """
         named = [(kind, getattr(self, kind)) for kind in PART_DEFAULTS if kind != "metrics"]
         return without_arrays([*named, *(("metric", name) for name in self.metrics)])
+
+    def part(self, kind: str, name: str = "") -> Any:
+        """The part of a kind, with this problem's values of its fields.
+
+        Args:
+            kind: embedding, task, model, learner or metric.
+            name: of which metric.
+
+        Returns:
+            An object of the part's class.
+
+        >>> problem = Problem(vocab=64, samples=512, dim=16, length=4, learner="adam", steps=10)
+        >>> problem.part("learner").steps
+        10
+        """
+        return with_values(find_part(kind, name or getattr(self, kind)), dict(self.declared))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Long values and parts that are objects travel along: others could not find them."""
@@ -375,10 +393,26 @@ def _for_json(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
+def _values_of_objects(given: list[Any]) -> dict[str, Any]:
+    """The values of parts that were given as objects, where they are not the defaults."""
+    found: dict[str, Any] = {}
+    for each in given:
+        if isinstance(each, (list, tuple)):
+            found |= _values_of_objects([*each])
+        elif isinstance(each, Part):
+            found |= values_of(each)
+    return found
+
+
 def _checked(
     given: Mapping[str, Any], declarations: Mapping[str, Field]
 ) -> tuple[tuple[str, Any], ...]:
     """All declared fields, those that were not given with their defaults."""
+    for name in declarations:
+        if name in Problem.__dataclass_fields__ or hasattr(Problem, name):
+            raise ProblemError(
+                f"a part has a field {name}, which every problem has already; give it another name"
+            )
     for name in given:
         if name not in declarations:
             known = [*FIELDS, *declarations]
@@ -405,10 +439,6 @@ def smallest_dim(embedding: str, vocab: int) -> int:
         return 1
     least: int = find_part("embedding", embedding).smallest_dim(vocab)
     return least
-
-
-def no_check(problem: Problem) -> None:
-    """The check of a part that serves every problem."""
 
 
 def check_dtype(dtype: str) -> None:

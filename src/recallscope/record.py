@@ -16,7 +16,6 @@ from recallscope.common.plain import refusing
 from recallscope.common.rows import row_of
 from recallscope.common.shapes import Float
 from recallscope.parts.errors import did_you_mean
-from recallscope.parts.naming import find_part
 from recallscope.problem import (
     FIELDS,
     LARGEST_SEED,
@@ -89,7 +88,7 @@ def check_accuracy(name: str, metrics: Sequence[str] | None = ()) -> None:
 def metric_names(problem: Problem) -> list[str]:
     """The metrics that records of a problem have: those that it names, and its learner's own."""
     named = [name.partition(":")[0] for name in problem.metrics]
-    return [*named, *find_part("learner", problem.learner).metrics]
+    return [*named, *problem.part("learner").metrics]
 
 
 def check_target(target: object, name: str = "the target") -> None:
@@ -358,19 +357,25 @@ class Record:
         metrics = fields.pop("metrics", {})
         for name in ("problem", "versions", "files"):
             fields.pop(name, None)
-        row: dict[str, Any] = row_of(self.problem) | fields | metrics
-        return row
+        return row_of(self.problem, fields | metrics)
 
 
 def check_new_metrics(problem: Problem, names: Iterable[str]) -> None:
-    """Raise if a metric would stand in for another column of a row; records of old stores may.
+    """Raise if two columns of a row would have one name; in records of old stores they may.
 
     >>> check_new_metrics(Problem(vocab=64, samples=512, dim=32, length=4), ["seed"])
     Traceback (most recent call last):
     recallscope.problem.ProblemError: a metric is called 'seed', which a table of records has ...
     """
     columns = {each.name for made in (Record, Provenance) for each in dataclasses.fields(made)}
-    taken = columns | {*FIELDS, "problem_key", *dict(problem.declared)}
+    columns |= {*FIELDS, "problem_key"}
+    for name, _ in problem.declared:
+        if name in columns:
+            raise ProblemError(
+                f"a part has a field {name}, which a table of records has as a column; give the "
+                "field another name"
+            )
+    taken = columns | {*dict(problem.declared)}
     for name in names:
         if name in taken:
             raise ProblemError(

@@ -33,7 +33,6 @@ from recallscope.common.frequencies import frequent_fraction
 from recallscope.learning.learner import Setup
 from recallscope.learning.training.probe import parameters_of
 from recallscope.parts.long_values import text_of
-from recallscope.parts.naming import find_part
 from recallscope.tasks.kind import facts_of
 from reproduction.studies.kept_runs import Row, run_rest, seed_from, write_table
 
@@ -157,9 +156,7 @@ def planned(problem: Problem, method: str) -> Row:
     if problem["rank"]:
         given |= {"rank": problem["rank"], "target_modules": "all-linear"}
     with tempfile.TemporaryDirectory() as folder:
-        built = find_part("model", problem.model).build(
-            Setup(problem=problem, seed=0, dtype="float32")
-        )
+        built = problem.part("model").build(Setup(problem=problem, seed=0, dtype="float32"))
         config = built.base_model.config if hasattr(built, "base_model") else built.config
         (Path(folder) / "config.json").write_text(json.dumps(config.to_dict(), default=str))
         found = plan(
@@ -226,7 +223,7 @@ def trained(name: str, index: int) -> list[Row]:
         if method_of(name, index) != "pretrain":
             base = problem.replace(rank=0, target_modules="", learning_rate=0.003)
             base = base.replace(steps=min(max(base["steps"], 1000), 2000))
-            learner = find_part("learner", base.learner)
+            learner = base.part("learner")
             outcome = learner.learn(Setup(problem=base, seed=seed + 10**6, dtype="float32"))
             outcome.module.model.save_pretrained(folder)
             problem = problem.replace(config="", checkpoint=folder)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import csv
 import math
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from torch import nn
 
-from recallscope import Model, Problem, run
+from recallscope import Model, Problem, problem_field, run
 from recallscope.learning.cost import predict_cost
 from recallscope.learning.learner import Setup
 from reproduction.studies.random_problems.design import draw_size
@@ -24,19 +25,26 @@ SEED, COUNT = 20261120, 20
 TABLE = Path(__file__).with_suffix(".csv")
 
 
-def encoder(layers: int, heads: int) -> Model:
+@dataclass(frozen=True)
+class Encoder(Model):
     """Layers of torch over a table of ids, with a linear readout."""
 
-    def build(setup: Setup) -> nn.Module:
+    name = "encoder"
+    reads_ids = True
+
+    layers: int = problem_field(1, low=1)
+    heads: int = problem_field(1, low=1)
+
+    def build(self, setup: Setup) -> nn.Module:
         problem = setup.problem
-        layer = nn.TransformerEncoderLayer(problem.dim, heads, 4 * problem.dim, batch_first=True)
+        layer = nn.TransformerEncoderLayer(
+            problem.dim, self.heads, 4 * problem.dim, batch_first=True
+        )
         return nn.Sequential(
             nn.Embedding(problem.vocab + 2, problem.dim),
-            nn.TransformerEncoder(layer, layers, enable_nested_tensor=False),
+            nn.TransformerEncoder(layer, self.layers, enable_nested_tensor=False),
             nn.Linear(problem.dim, problem.vocab),
         ).to(setup.instance.tokens.dtype)
-
-    return Model(name=f"encoder-{layers}-{heads}", build=build, reads_ids=True)
 
 
 def draw(rng: np.random.Generator) -> tuple[Problem, int, int]:
@@ -47,7 +55,7 @@ def draw(rng: np.random.Generator) -> tuple[Problem, int, int]:
         samples=draw_size(rng, 64, 1024),
         dim=heads * draw_size(rng, 4, 32),
         length=draw_size(rng, 2, 32),
-        model=encoder(layers, heads),
+        model=Encoder(layers=layers, heads=heads),
         learner=learner,
         batch=draw_size(rng, 8, 256),
         steps=draw_size(rng, 20, 200),

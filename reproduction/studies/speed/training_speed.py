@@ -23,7 +23,6 @@ from recallscope import Instance, Problem
 from recallscope.experiment.run import run_together
 from recallscope.learning.learner import Setup
 from recallscope.learning.training.rates import adam_rate
-from recallscope.parts.naming import find_part
 from reproduction.studies.speed.turns import Ratio, load_average, take_turns
 
 TURNS = 10
@@ -64,7 +63,7 @@ def bare_loop(problem: Problem, seed: int) -> Tensor:
 def ours(problem: Problem, seed: int) -> None:
     """The same steps by the training of this package, with what it looks at along the way."""
     setup = Setup(problem=problem, seed=seed, dtype="float32", test_samples=64)
-    find_part("learner", problem.learner).learn(setup)
+    problem.part("learner").learn(setup)
 
 
 def main() -> None:

@@ -12,7 +12,6 @@ from recallscope.executors.base import Executor
 from recallscope.experiment.run import run_together
 from recallscope.measurement.run_result import RunResult
 from recallscope.models.embeddings import Embeddings
-from recallscope.parts.naming import find_part
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
 from recallscope.record import Record
 
@@ -176,7 +175,7 @@ def _one_by_one(problem: Problem, numbers: Sequence[int], runs: Runner) -> list[
                 show(len(records) + len(together) * done / total, len(numbers))
 
         how = runs.settings
-        most = find_part("learner", problem.learner).at_once(problem)
+        most = problem.part("learner").at_once(problem)
         for first in range(0, len(numbers), most):
             together = numbers[first : first + most]
             made = run_together(

@@ -9,7 +9,6 @@ from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.experiment.run import run
 from recallscope.experiment.training_curve import TrainingCurve
 from recallscope.models.embeddings import Embeddings
-from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 
 
@@ -51,7 +50,7 @@ def train(
     >>> found.record.recall_accuracy > 0.9, found.rows()[0]["lock"] < 0.5
     (True, True)
     """
-    if "curve_loss" not in find_part("learner", problem.learner).metrics:
+    if "curve_loss" not in problem.part("learner").metrics:
         raise ProblemError(
             f"the learner {problem.learner} takes no steps that could be watched; "
             "choose gd, sgd, adam, adamw, muon or polar, or use run"

@@ -16,7 +16,6 @@ from recallscope.learning.cost import predict_cost
 from recallscope.learning.learner import Setup
 from recallscope.learning.training.probe import parameters_of
 from recallscope.models.kinds.huggingface import save_weights
-from recallscope.parts.naming import find_part
 from recallscope.planning.asking import ask
 from recallscope.planning.experiments import adapts, fields_of, smaller
 from recallscope.planning.inputs import Inputs
@@ -117,7 +116,7 @@ def _trained(chosen: _Chosen, law: str, folder: str, progress: ProgressCallback)
             "progress": update(0, chosen.base_seconds),
         }
         setup = Setup(problem=chosen.base, seed=_BASE_SEED, dtype="float32", **how)
-        outcome = find_part("learner", chosen.base.learner).learn(setup)
+        outcome = chosen.base.part("learner").learn(setup)
         save_weights(outcome.module, folder)
         base_recall = outcome.numbers["recall_accuracy"]
         problem = problem.replace(config="", checkpoint=folder)

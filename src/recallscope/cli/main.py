@@ -103,11 +103,12 @@ def _misuse(error: Any) -> str:
 
 def _field_of_a_learner(option: str) -> str | None:
     """Return the field that an option would be, if one of our learners has it."""
+    from recallscope.parts.part import fields_of
     from recallscope.parts.registry import is_builtin, names, part
 
     field = option.lstrip("-").replace("-", "_")
     ours = [name for name in names("learner") if is_builtin("learner", name)]
-    return field if any(field in part("learner", name).fields for name in ours) else None
+    return field if any(field in fields_of(part("learner", name)) for name in ours) else None
 
 
 def _show_warning(message: Warning | str, *where: object, **more: object) -> None:

@@ -11,6 +11,7 @@ from recallscope.cli.options import AsJson, named
 from recallscope.cli.output import print_either
 from recallscope.parts.field import Field
 from recallscope.parts.naming import find_part
+from recallscope.parts.part import fields_of
 from recallscope.parts.registry import KINDS, names
 from recallscope.problem import choice
 
@@ -38,7 +39,7 @@ def parts(
     else:
         choice("kind", kind, KINDS)
         listed = names(kind) if name is None else [name]
-        fields = {part: find_part(kind, part).fields for part in listed}
+        fields = {part: fields_of(find_part(kind, part)) for part in listed}
         found = {
             part: {each: _about(field) for each, field in fields[part].items()} for part in listed
         }

@@ -50,7 +50,6 @@ from recallscope.cli.parsing import problem_to_run, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.machine import available_cores
 from recallscope.learning.training.ended import how_many_ended
-from recallscope.parts.naming import find_part
 
 if TYPE_CHECKING:
     from recallscope.measurement.run_result import RunResult
@@ -127,7 +126,7 @@ def run(
     cost = predict_cost(problem, **how)
     if cost.known:
         # The population of three steps is computed without samples, and in the limit regime only.
-        steps = find_part("learner", problem.learner).closed_form
+        steps = problem.part("learner").closed_form
         by_population = steps and problem.regime == "limit"
         instead = "--samples inf" if by_population else "smaller sizes"
         at_once = min(count, available_cores())

@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from recallscope.common.shapes import Float, Int64, UInt64
-from recallscope.parts.field import Field
 from recallscope.parts.long_values import json_of
+from recallscope.parts.part import Part, fields_of, problem_field
 from recallscope.problem import Problem, ProblemError
 
 _MANY = 10**5
 MOST_UNEQUAL = 10**7
 """Facts of unequal frequency, each of which takes a number in memory."""
 
-FREQUENCIES = {
-    "frequencies": Field(
-        default="uniform",
+
+@dataclass(frozen=True)
+class Frequencies(Part):
+    """The fields of tasks whose facts may differ in frequency."""
+
+    frequencies: str = problem_field(
+        "uniform",
         choices=("uniform", "zipf", "table"),
         help="How often facts are seen: uniform, zipf (fact k as k^-zipf_exponent) or table.",
-    ),
-    "zipf_exponent": Field(
-        default=1.0,
+    )
+    zipf_exponent: float = problem_field(
+        1.0,
         low=0.0,
         high=10.0,
         scale="linear",
         help="The exponent of Zipf's law; 0 for facts that are all seen equally often.",
-    ),
-    "frequency_table": Field(
-        default="",
+    )
+    frequency_table: str = problem_field(
+        "",
         long="json",
-        help=(
-            "How often each fact is seen: a list of counts, or a JSON or CSV file (last column)."
-        ),
-    ),
-}
-"""The fields of tasks whose facts may differ in frequency."""
+        help="How often each fact is seen: a list of counts, or a JSON or CSV file (last column).",
+    )
+
+
+FREQUENCIES = tuple(fields_of(Frequencies))
+"""Their names."""
 
 
 def check_frequencies(problem: Problem, facts: int) -> None:
@@ -47,7 +52,7 @@ def check_frequencies(problem: Problem, facts: int) -> None:
             "give frequencies=table and a frequency_table together, or none of them; "
             f"here frequencies is {kind}"
         )
-    if kind != "zipf" and problem["zipf_exponent"] != FREQUENCIES["zipf_exponent"].default:
+    if kind != "zipf" and problem["zipf_exponent"] != Frequencies.zipf_exponent:
         raise ProblemError(f"zipf_exponent is of frequencies=zipf, not of frequencies={kind}")
     if kind != "uniform" and facts > MOST_UNEQUAL:
         raise ProblemError(

@@ -6,18 +6,33 @@ from collections.abc import Mapping
 from typing import Any
 
 from recallscope.parts.naming import declared_by, named_parts
-from recallscope.problem import FIELDS, Problem
+from recallscope.problem import FIELDS, Problem, ProblemError
+
+EMPTY: Mapping[str, Any] = {}
 
 
-def row_of(problem: Problem) -> dict[str, Any]:
-    """The fields of a problem as numbers and texts: an infinite number of samples is a number.
+def row_of(problem: Problem, columns: Mapping[str, Any] = EMPTY) -> dict[str, Any]:
+    """The fields of a problem as numbers and texts, and the other columns of its row.
 
-    >>> row_of(Problem(vocab=64, samples=512, dim=16, length=4, metrics="recall-at-k"))["metrics"]
+    An infinite number of samples is a number. A field of a part that is called as another column is
+    an error: one of the two would be lost.
+
+    >>> problem = Problem(vocab=64, samples=512, dim=16, length=4, metrics="recall-at-k")
+    >>> row_of(problem)["metrics"]
     'recall-at-k'
+    >>> row_of(problem, {"k": 7.5})
+    Traceback (most recent call last):
+    recallscope.problem.ProblemError: a part has a field k, which is a column of this table too; ...
     """
+    for name, _ in problem.declared:
+        if name in columns:
+            raise ProblemError(
+                f"a part has a field {name}, which is a column of this table too; give the field "
+                "another name"
+            )
     fields = problem.to_dict() | {"samples": problem.samples}
     metrics = fields.pop("metrics")
-    return fields | ({"metrics": " ".join(metrics)} if metrics else {})
+    return fields | ({"metrics": " ".join(metrics)} if metrics else {}) | dict(columns)
 
 
 def problem_of(row: Mapping[str, Any]) -> Problem:

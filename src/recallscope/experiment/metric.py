@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recallscope.parts.field import Field
-from recallscope.parts.naming import find_part
-from recallscope.problem import Problem, no_check
+from recallscope.parts.part import Part
 
 if TYPE_CHECKING:
     from recallscope.learning.learner import LearnedModel, Setup
 
 
-@dataclass(frozen=True, kw_only=True)
-class Metric:
-    """A metric.
+@dataclass(frozen=True)
+class Metric(Part, ABC):
+    """A metric: a number, or many, of what was learnt."""
 
-    Attributes:
-        measure: from the setup and what was learnt to a number, or to a list, a tensor or an array
-            of any shape; `record.array(name)` gives it back. What was learnt is called with tokens
-            and positions, and has the trained `module`. A fraction of `test_samples` tests can be
-            searched and drawn as an accuracy.
-        fields: what it adds to problems.
-        check: raises `ProblemError` for a problem that it cannot serve.
-        name: needed only if it is passed as an object.
-        version: raised when the same problem and seed give another record; part of record keys. Of
-            an object it replaces the hash of its source.
-    """
+    kind_of_part = "metric"
 
-    measure: Callable[[Setup, Any], Any]
-    fields: Mapping[str, Field] = field(default_factory=dict)
-    check: Callable[[Problem], None] = no_check
-    name: str = ""
-    version: int | None = None
+    @abstractmethod
+    def measure(self, setup: Setup, logits: LearnedModel) -> Any:
+        """A number, or a list, a tensor or an array of any shape.
+
+        `record.array(name)` gives it back. A fraction of `test_samples` tests can be searched and
+        drawn as an accuracy.
+
+        Args:
+            setup: the problem, the seed, and how many tests.
+            logits: what was learnt; it is called with tokens and positions, and has the trained
+                `module`.
+        """
 
 
 def measured(setup: Setup, logits: LearnedModel) -> dict[str, Any]:
@@ -43,7 +38,7 @@ def measured(setup: Setup, logits: LearnedModel) -> dict[str, Any]:
     for name in setup.problem.metrics:
         called = name.partition(":")[0]
         try:
-            found[called] = find_part("metric", name).measure(setup, logits)
+            found[called] = setup.problem.part("metric", name).measure(setup, logits)
         except Exception as error:
             raise RuntimeError(
                 f"the metric {called} broke off: {type(error).__name__}: {error}"

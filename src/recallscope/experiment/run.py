@@ -21,7 +21,6 @@ from recallscope.experiment.metric import measured
 from recallscope.learning.cost import choose_engine, predict_cost
 from recallscope.learning.learner import LearnedModel, Outcome, Setup, tested
 from recallscope.models.embeddings import Embeddings, check_arrays
-from recallscope.parts.naming import find_part
 from recallscope.parts.registry import files_of
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, check_dtype, whole_number
 from recallscope.record import (
@@ -101,7 +100,7 @@ def run_together(
         )
         for seed in seeds
     ]
-    learner = find_part("learner", problem.learner)
+    learner = problem.part("learner")
     started = time.perf_counter()
     outcomes: list[Outcome | Exception]
     try:

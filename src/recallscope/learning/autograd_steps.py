@@ -17,7 +17,6 @@ from recallscope.common.shapes import Float, Int64
 from recallscope.learning.blocks import blocks
 from recallscope.learning.learner import Outcome, Setup, mean_of_tests, tested
 from recallscope.learning.threads import Threads
-from recallscope.parts.naming import find_part
 from recallscope.problem import ProblemError
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -64,19 +63,19 @@ def _parts_of(
     setup: Setup, module: nn.Module
 ) -> tuple[Sequence[nn.Parameter], Sequence[nn.Parameter]]:
     """The weights of the first and third step, and those of the second."""
-    kind = find_part("model", setup.problem.model)
-    if kind.three_step_parts is None:
+    parts = setup.problem.part("model").three_step_parts(module)
+    if parts is None:
         every = [weight for weight in module.parameters() if weight.requires_grad]
         return every, every
-    values, attention = (list(each) for each in kind.three_step_parts(module))
-    return values, attention
+    values, attention = parts
+    return list(values), list(attention)
 
 
 def _gradients(
     setup: Setup, module: nn.Module, weights: Sequence[nn.Parameter], loss: Loss, step: int
 ) -> list[Tensor]:
     """The gradient of the mean loss over the batch."""
-    labels = find_part("task", setup.problem.task).labels(setup.problem)
+    labels = setup.problem.part("task").number_of_labels(setup.problem)
     samples = int(setup.problem.samples)
     total = [torch.zeros_like(weight) for weight in weights]
     for rows in blocks(samples, max(1, min(_ROWS, _LOGITS // labels))):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recallscope.problem import Problem
+from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.kind import facts_of
 
 PAPER = {"task": "recall", "model": "transformer", "loss_function": "cross-entropy"}
@@ -17,3 +17,21 @@ def by_engines(problem: Problem) -> bool:
     """
     ours = all(problem[name] == value for name, value in PAPER.items())
     return ours and facts_of(problem) == problem.vocab
+
+
+def check_literal(problem: Problem) -> None:
+    """Raise in the limit, which is known for the paper's system alone."""
+    if problem.regime == "literal":
+        return
+    other = [
+        f"{name.replace('_', ' ')} {value}"
+        for name, usual in PAPER.items()
+        if (value := getattr(problem, name, "of yours")) != usual
+    ]
+    if facts_of(problem) != problem.vocab:
+        other.append(f"{facts_of(problem)} facts of {problem.vocab} tokens")
+    raise ProblemError(
+        "three steps in the limit are known for the task recall with a fact for every token, the "
+        f"model transformer and the loss function cross-entropy, not for {', '.join(other)}; give "
+        "regime=literal, with eta and gamma"
+    )

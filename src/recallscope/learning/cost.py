@@ -15,7 +15,6 @@ import torch
 from recallscope.learning.batch import MOST_KEPT_BYTES, tile_size
 from recallscope.learning.by_engines import by_engines
 from recallscope.learning.population_mlp import UNITS_AT_ONCE, quadrature_points
-from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError, check_dtype, choice, whole_number
 
 ENGINES = ("auto", "stream", "counts", "reference")
@@ -65,7 +64,7 @@ def choose_engine(problem: Problem, engine: str = "auto") -> str:
     >>> choose_engine(Problem(vocab=10**6, samples=10**6, dim=64, length=32))
     'stream'
     """
-    if not find_part("learner", problem.learner).has_engines:
+    if not problem.part("learner").has_engines:
         if engine not in ("auto", problem.learner):
             raise ProblemError(
                 f"engine {engine!r} is for the learner three-step; {problem.learner} has one way "
@@ -130,11 +129,8 @@ def predict_cost(
     check_dtype(dtype)
     whole_number("test_samples", test_samples, 0)
     engine = choose_engine(problem, engine)
-    known = find_part("learner", problem.learner).cost
-    if known is None:
-        return unknown_cost(engine)
-    cost: Cost = known(problem, engine, dtype, test_samples)
-    return cost
+    cost: Cost | None = problem.part("learner").cost(problem, engine, dtype, test_samples)
+    return unknown_cost(engine) if cost is None else cost
 
 
 def unknown_cost(engine: str) -> Cost:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from recallscope.common.shapes import Float
 from recallscope.learning.blocks import blocks
-from recallscope.parts.field import Field
-from recallscope.parts.naming import find_part
-from recallscope.problem import Problem, no_check
+from recallscope.parts.part import Part
+from recallscope.problem import Problem
 from recallscope.tasks.examples import Examples, examples_of
 
 if TYPE_CHECKING:
@@ -124,41 +124,42 @@ class Outcome:
     module: nn.Module | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Learner:
+@dataclass(frozen=True)
+class Learner(Part, ABC):
     """A way to learn.
 
     Attributes:
-        learn: from a setup to what was learnt; a pure function, which reads no global generator.
-        learn_together: the same for several seeds of one problem, in the same order, if that is
-            faster. An error in the place of an outcome is of that run alone. No bit of an outcome
-            may depend on its company.
-        at_once: how many of them at most.
-        fields: what it adds to problems.
-        check: raises `ProblemError` for a problem that it cannot serve.
-        cost: what a run will take, from the problem, the engine, the kind of numbers and the number
-            of tests; None if that is not known.
         metrics: the names of the metrics that it gives.
         closed_form: whether the formulas for three gradient steps are right for it.
         has_engines: whether there are several ways to compute it, to choose from.
         minimum: whether what it gives is the minimum of the loss.
-        name: needed only if it is passed as an object.
-        version: raised when the same problem and seed give another record; part of record keys. Of
-            an object it replaces the hash of its source.
     """
 
-    learn: Callable[[Setup], Outcome]
-    learn_together: Callable[[Sequence[Setup]], list[Outcome | OverflowError]] | None = None
-    at_once: Callable[[Problem], int] = lambda problem: 1
-    fields: Mapping[str, Field] = field(default_factory=dict)
-    check: Callable[[Problem], None] = no_check
-    cost: Callable[[Problem, str, str, int], Cost] | None = None
-    metrics: tuple[str, ...] = ()
-    closed_form: bool = False
-    has_engines: bool = False
-    minimum: bool = False
-    name: str = ""
-    version: int | None = None
+    kind_of_part = "learner"
+    metrics: ClassVar[tuple[str, ...]] = ()
+    closed_form: ClassVar[bool] = False
+    has_engines: ClassVar[bool] = False
+    minimum: ClassVar[bool] = False
+
+    @abstractmethod
+    def learn(self, setup: Setup) -> Outcome:
+        """What was learnt; a pure function of the setup, which reads no global generator."""
+
+    def learn_together(self, setups: Sequence[Setup]) -> list[Outcome | OverflowError]:
+        """The same for several seeds of one problem, in the same order.
+
+        A learner that is faster so has its own. An error in the place of an outcome is of that run
+        alone. No bit of an outcome may depend on its company.
+        """
+        return [self.learn(setup) for setup in setups]
+
+    def at_once(self, problem: Problem) -> int:
+        """How many of them at most."""
+        return 1
+
+    def cost(self, problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost | None:
+        """What a run will take; None if that is not known."""
+        return None
 
 
 class LearnedModel:
@@ -201,7 +202,7 @@ def mean_of_tests(
     """The mean of what is seen of the fresh samples, or of others; of what is right, how often."""
     import torch
 
-    labels = find_part("task", setup.problem.task).labels(setup.problem)
+    labels = setup.problem.part("task").number_of_labels(setup.problem)
     found, block = 0.0, max(1, min(_TESTS_AT_ONCE, _LOGITS_AT_ONCE // labels))
     count = count or setup.test_samples
     with torch.no_grad():

@@ -136,4 +136,4 @@ class CriticalSize(Result):
         fields = self.to_dict()
         del fields["curve"], fields["extrapolated"]
         del fields["problem"]
-        return row_of(self.problem) | {self.quantity: None} | fields
+        return row_of(self.problem, fields) | {self.quantity: None}

@@ -19,7 +19,6 @@ from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
 from recallscope.common.shapes import Float, Shaped
 from recallscope.parts.given_files import open_regular
-from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.kind import inputs_of
 
@@ -202,7 +201,7 @@ def draw_embeddings(
     >>> draw_embeddings(problem, seed=0).tokens.shape
     (64, 16)
     """
-    drawn: Embeddings = find_part("embedding", problem.embedding).draw(problem, seed, dtype)
+    drawn: Embeddings = problem.part("embedding").draw(problem, seed, dtype)
     if len(drawn.tokens) < (needed := inputs_of(problem)):
         raise ProblemError(
             f"{problem.embedding} embeddings have {len(drawn.tokens)} tokens, but the facts need "

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from recallscope.common.shapes import Float
-from recallscope.parts.field import Field
-from recallscope.problem import Problem, no_check
+from recallscope.parts.part import Part
+from recallscope.problem import Problem
 from recallscope.tasks.kind import inputs_of
 from recallscope.tasks.random import Role, generator
 
@@ -21,65 +21,61 @@ _ROWS_AT_ONCE = 4096
 
 Table = Float[np.ndarray, "rows d"]
 Dtype = type[np.floating[Any]]
-Rows = Callable[[np.random.Generator, int, int, Problem], Table]
-"""From a source of randomness: so many rows of such a dimension, for a problem."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Family:
-    """A family of embeddings.
+@dataclass(frozen=True)
+class Family(Part):
+    """A family of embeddings: it has `rows`, or for more than independent rows its own `draw`.
 
     Attributes:
-        draw: from a problem, a seed and a dtype to embeddings; a pure function. `independent_rows`
-            makes one from a function that draws rows.
-        fields: what it adds to problems.
-        smallest_dim: the least dimension for so many tokens.
-        check: raises `ProblemError` for a problem that it cannot serve for another reason.
         closed_form: which formulas are right for it, if any. Those of 'sphere' are for unit length
             and mean square overlap 1/d, and for 'gaussian' lengths vary too. Others are
             'orthogonal' and 'table', which is worked out from tables that are drawn.
-        name: needed only if it is passed as an object.
-        version: raised when the same problem and seed give another record; part of record keys. Of
-            an object it replaces the hash of its source.
-    """
 
-    draw: Callable[[Problem, int, type[np.floating[Any]]], Embeddings]
-    fields: Mapping[str, Field] = field(default_factory=dict)
-    smallest_dim: Callable[[int], int] = lambda vocab: 1
-    check: Callable[[Problem], None] = no_check
-    closed_form: str | None = None
-    name: str = ""
-    version: int | None = None
-
-
-def independent_rows(rows: Rows) -> Callable[[Problem, int, Dtype], Embeddings]:
-    """How to draw embeddings with independent rows of one law.
-
-    >>> def uniform(random, count, dim, problem):
-    ...     return random.uniform(-1, 1, (count, dim)) * (3 / dim) ** 0.5
-    >>> draw = independent_rows(uniform)
-    >>> draw(Problem(vocab=64, samples=1, dim=16, length=4), 0, np.float32).tokens.shape
+    >>> @dataclass(frozen=True)
+    ... class Uniform(Family):
+    ...     name = "uniform"
+    ...
+    ...     def rows(self, random, count, dim):
+    ...         return random.uniform(-1, 1, (count, dim)) * (3 / dim) ** 0.5
+    >>> problem = Problem(vocab=64, samples=1, dim=16, length=4, embedding=Uniform())
+    >>> problem.part("embedding").draw(problem, 0, np.float32).tokens.shape
     (64, 16)
     """
 
-    def draw(problem: Problem, seed: int, dtype: Dtype) -> Embeddings:
+    kind_of_part = "embedding"
+    closed_form: ClassVar[str | None] = None
+
+    def rows(self, random: np.random.Generator, count: int, dim: int) -> Table:
+        """So many rows of such a dimension, from a source of randomness."""
+        raise NotImplementedError(f"the embedding {self.name} has neither rows nor draw")
+
+    def draw(self, problem: Problem, seed: int, dtype: Dtype) -> Embeddings:
+        """All embeddings of a problem; a pure function."""
         from recallscope.models.embeddings import Embeddings
 
         def of(role: Role, count: int) -> Table:
-            return drawn_rows(rows, count, role, problem, seed, dtype)
+            return drawn_rows(self.rows, count, role, problem, seed, dtype)
 
         tokens, outputs = of(Role.TOKENS, inputs_of(problem)), of(Role.OUTPUTS, problem.vocab)
         return Embeddings(tokens, outputs, of(Role.TRIGGER, 1)[0], of(Role.END, 1)[0])
 
-    return draw
+    def smallest_dim(self, vocab: int) -> int:
+        """The least dimension for so many tokens."""
+        return 1
 
 
 def drawn_rows(
-    rows: Rows, count: int, role: Role, problem: Problem, seed: int, dtype: Dtype
+    rows: Callable[[np.random.Generator, int, int], Table],
+    count: int,
+    role: Role,
+    problem: Problem,
+    seed: int,
+    dtype: Dtype,
 ) -> Table:
     """Rows for one role, from a separate source of randomness."""
     return in_blocks(
-        lambda random, size: rows(random, size, problem.dim, problem),
+        lambda random, size: rows(random, size, problem.dim),
         (count, problem.dim),
         lambda block: generator(seed, role, problem.vocab, problem.dim, block=block),
         dtype,

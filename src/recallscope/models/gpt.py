@@ -15,7 +15,6 @@ from torch.nn import functional
 
 from recallscope.common.shapes import Float, Int64
 from recallscope.models.input_ids import trigger_of
-from recallscope.parts.naming import find_part
 
 if TYPE_CHECKING:
     from recallscope.learning.learner import Setup
@@ -70,9 +69,9 @@ class GPT(nn.Module):
     def __init__(self, setup: Setup) -> None:
         super().__init__()
         problem = setup.problem
-        task = find_part("task", problem.task)
-        dim, labels = problem.dim, task.labels(problem)
-        self.embed = nn.Embedding(task.ids(problem), dim)
+        task = problem.part("task")
+        dim, labels = problem.dim, task.number_of_labels(problem)
+        self.embed = nn.Embedding(task.number_of_ids(problem), dim)
         self.places = nn.Embedding(problem.length + 2, dim) if problem["positions"] else None
         added = task.has_mark and trigger_of(problem) == "vector"
         self.trigger = nn.Parameter(torch.zeros(dim)) if added else None

@@ -11,7 +11,6 @@ from torch.nn import functional
 from recallscope.common.shapes import Float, Int64
 from recallscope.models.arrays import Numbers, Tokens
 from recallscope.models.noise import seeded
-from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.kind import inputs_of
 
@@ -58,7 +57,7 @@ def trigger_of(problem: Problem) -> str:
     asked = getattr(problem, "trigger", "auto")
     if asked != "auto":
         return str(asked)
-    return "vector" if find_part("model", problem.model).takes_mark else "token"
+    return "vector" if problem.part("model").takes_mark else "token"
 
 
 class ReadsIds(nn.Module):
@@ -69,9 +68,9 @@ class ReadsIds(nn.Module):
 
     def __init__(self, model: nn.Module, problem: Problem) -> None:
         super().__init__()
-        task = find_part("task", problem.task)
+        task = problem.part("task")
         self.model, self.inputs = model, inputs_of(problem) if task.has_mark else None
-        self.labels, self.trigger = task.labels(problem), trigger_of(problem)
+        self.labels, self.trigger = task.number_of_labels(problem), trigger_of(problem)
         self.bf16 = getattr(problem, "bf16", False)
 
     def forward(self, tokens: Tokens, position: Numbers) -> Float[Tensor, "n V"]:
@@ -99,7 +98,7 @@ def model_of(setup: Setup) -> nn.Module:
 
     First weights that torch draws by itself come from the seed.
     """
-    kind = find_part("model", setup.problem.model)
+    kind = setup.problem.part("model")
     with seeded(setup.seed, 0, torch.device(setup.device)):
         built: nn.Module = kind.build(setup)
     return ReadsIds(built, setup.problem) if kind.reads_ids else built

@@ -6,9 +6,11 @@ import math
 import re
 from dataclasses import dataclass
 from numbers import Real
+from typing import TypeVar
 
 from recallscope.parts.long_values import named
 
+TypeOfField = TypeVar("TypeOfField", bool, int, float, str)
 FIELD_NAME = r"[a-z][a-z0-9_]{0,49}"
 LONGEST_TEXT = 200
 """Bytes of any text that is kept but a reason."""

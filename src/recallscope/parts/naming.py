@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
 from recallscope.parts.checks import whole_number
 from recallscope.parts.errors import ProblemError
-from recallscope.parts.field import FIELD_NAME, Field
+from recallscope.parts.field import Field
+from recallscope.parts.part import fields_of
 from recallscope.parts.registry import UnknownPartError, part, register_object
 
 PART_DEFAULTS: dict[str, Any] = {
@@ -24,90 +24,6 @@ PART_DEFAULTS: dict[str, Any] = {
 
 ARRAYS = re.compile(r"arrays:[0-9a-f]{16}")
 """The name of embeddings that are arrays of the user's."""
-
-TAKEN = frozenset(
-    [
-        *PART_DEFAULTS,
-        *(
-            "vocab",
-            "samples",
-            "dim",
-            "length",
-            "width",
-            "activation",
-            "trigger_in_values",
-            "regime",
-            "eta",
-            "gamma",
-            "hidden",
-            "key",
-            "parts",
-            "chosen",
-            "declared",
-            "replace",
-            "to_dict",
-            "from_dict",
-            "metric",
-            "field",
-            "x",
-            "y",
-            "accuracy",
-            "target",
-            "own",
-            "right",
-            "tests",
-            "infeasible",
-            "failed",
-            "mean",
-            "low",
-            "high",
-            "predicted",
-            "difference",
-            "disagrees",
-            "stage",
-            "term",
-            "key_with",
-            "keyed_fields",
-            "part_versions",
-            "seed",
-            "seeds",
-            "status",
-            "reason",
-            "measure",
-            "value",
-            "theory",
-            "quantity",
-            "curve",
-            "problem_key",
-            "test_samples",
-            "engine",
-            "dtype",
-            "device",
-            "versions",
-            "revision",
-            "elapsed_seconds",
-            "schema",
-            "lock_accuracy",
-            "recall_accuracy",
-            "one_step_accuracy",
-            "score_signal",
-            "score_noise",
-            "trigger_cosine",
-            "first_value_cosine",
-            "second_value_cosine",
-            "provenance",
-            "ended",
-            "evaluations",
-            "failures",
-            "log_mean",
-            "log_sd",
-            "without_theory",
-            "problem",
-            "files",
-        ),
-    ]
-)
-"""Names that problems, and rows of tables about them, have already."""
 
 
 class MissingPartError(ProblemError):
@@ -172,27 +88,21 @@ def without_arrays(named: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def declared_by(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
-    """The fields that parts declare, each under a name that nothing else has.
+    """The fields that parts add to a problem which names them; two may share one and the same.
 
     >>> list(declared_by([("metric", "recall-at-k"), ("model", "transformer")]))
     ['k']
     """
     found: dict[str, Field] = {}
+    owners: dict[str, str] = {}
     for kind, called in parts:
-        for name, field in find_part(kind, called).fields.items():
-            if not _is_free(name):
-                raise ProblemError(
-                    f"the {kind} {called} declares a field {name!r:.60}; a field has a name of "
-                    "small letters, digits and '_', none that problems or tables of results use"
-                )
+        owner = f"the {kind} {called.partition(':')[0]}"
+        for name, field in fields_of(find_part(kind, called)).items():
             other = found.setdefault(name, field)
-            if other is not field and other != field:
+            if other != field:
                 raise ProblemError(
-                    f"two parts declare a field {name}, and not the same; give one another name"
+                    f"{owners[name]} and {owner} both have a field {name}, and not the same; "
+                    "give one of them another name"
                 )
+            owners.setdefault(name, owner)
     return found
-
-
-@cache  # asked for each problem that is made
-def _is_free(name: str) -> bool:
-    return re.fullmatch(FIELD_NAME, name) is not None and name not in TAKEN

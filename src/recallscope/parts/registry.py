@@ -1,8 +1,8 @@
 """The parts that a problem names, by kind and name: ours, those of other packages, and yours.
 
-A registry is a dictionary. Ours come from the files of one folder for each kind, those of other
-packages from their entry points, and yours are passed where a name is expected. All are the
-same kind of object, which its file in the folder above describes.
+A registry is a dictionary. Ours come from the files of one folder for each kind, `PART` of a file
+each; those of other packages from their entry points; and yours are passed where a name is
+expected. All are objects of a subclass of `Part`, with the defaults of their fields.
 """
 
 from __future__ import annotations
@@ -10,28 +10,29 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.parts.checks import whole_number
 from recallscope.parts.errors import did_you_mean
+from recallscope.parts.part import Part, fields_of, with_values
 from recallscope.parts.source import Source, pack, source_of
 from recallscope.parts.source import unpack as unpack_source
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-_KINDS = {
-    "embedding": ("recallscope.models.families", "draw"),
-    "task": ("recallscope.tasks.kinds", "make"),
-    "model": ("recallscope.models.kinds", "build"),
-    "learner": ("recallscope.learning.learners", "learn"),
-    "metric": ("recallscope.experiment.metrics", "measure"),
-    "law": ("recallscope.theory.laws", "predict"),
+_FOLDERS = {
+    "embedding": "recallscope.models.families",
+    "task": "recallscope.tasks.kinds",
+    "model": "recallscope.models.kinds",
+    "learner": "recallscope.learning.learners",
+    "metric": "recallscope.experiment.metrics",
+    "law": "recallscope.theory.laws",
 }
-"""Of each kind of part, the folder of ours, and what a part must be able to do."""
-KINDS = tuple(kind for kind in _KINDS if kind != "law")
+"""Of each kind of part, the folder of ours."""
+KINDS = tuple(kind for kind in _FOLDERS if kind != "law")
 """The kinds of parts that a problem names; a law is not one of them."""
 _CALLED = r"[a-z][a-z0-9-]{0,49}"
 NAME = re.compile(rf"{_CALLED}(:([0-9a-f]{{16}}|v[1-9][0-9]{{0,5}}))?")
@@ -49,7 +50,7 @@ class _Given(NamedTuple):
 
 _registered: dict[tuple[str, str], _Given] = {}
 _named: dict[tuple[str, int], tuple[Any, str]] = {}
-"""The names of objects of our classes, which are frozen; they are kept, as is what has their id."""
+"""The names of objects by kind and id. They are frozen, and kept, so that no other has their id."""
 
 
 class UnknownPartError(LookupError):
@@ -59,7 +60,7 @@ class UnknownPartError(LookupError):
 def part(kind: str, name: str) -> Any:
     """The part of this kind and name.
 
-    >>> sorted(part("learner", "three-step").fields)
+    >>> sorted(fields_of(part("learner", "three-step")))
     ['loss_function']
     """
     place = (kind, name)
@@ -84,34 +85,51 @@ def names(kind: str) -> list[str]:
     return [*dict.fromkeys([*_own(kind), *sorted(_entry_points(kind))])]
 
 
+def object_of(given: Any) -> Any:
+    """A part that was given where a name is expected: a class stands for one at its defaults."""
+    return _at_defaults(given) if isinstance(given, type) else given
+
+
+@cache
+def _at_defaults(made: type[Part]) -> Part:
+    try:
+        return made()
+    except TypeError as error:  # a method is missing, or something without a default
+        raise ValueError(f"{made.__name__} cannot be made: {error}") from None
+
+
 def register_object(kind: str, given: Any) -> str:
     """Take a part that was given where a name is expected, and return the name for it.
 
-    A hash of its source is in the name, or the version that it has.
+    A hash of its source is in the name, or the version that it has. Values of its fields are not:
+    they are the problem's.
     """
+    given = object_of(given)
     if (kind, id(given)) in _named:
         return _named[kind, id(given)][1]
-    called = getattr(given, "name", None)
-    if not isinstance(called, str) or not re.fullmatch(_CALLED, called):
+    if not isinstance(given, Part) or given.kind_of_part != kind:
+        raise ValueError(
+            f"{kind} must be a name, or an object of recallscope.{_base(kind)}; this is a "
+            f"{type(given).__name__}"
+        )
+    if not re.fullmatch(_CALLED, str(given.name)):
         raise ValueError(
             f"a {kind} that is passed as an object needs a name of small letters, digits and '-', "
-            f"not {called!r:.60}"
+            f"not {given.name!r:.60}"
         )
-    _, needed = _KINDS[kind]
-    if not all(hasattr(given, name) for name in (needed, "fields", "check")):
-        raise ValueError(
-            f"an object passed as {kind} must have {needed}, fields and check, as its "
-            f"class has; this is a {type(given).__name__}"
-        )
-    version = getattr(given, "version", None)
-    if version is not None:
-        whole_number(f"the version of the {kind} {called}", version, 1, 10**6 - 1)
-    source = source_of(given, version)
-    name = f"{called}:{source.mark}"
-    _registered[kind, name] = _Given(given, source)
-    if type(given).__module__.startswith("recallscope."):
-        _named[kind, id(given)] = (given, name)
+    if given.version is not None:
+        whole_number(f"the version of the {kind} {given.name}", given.version, 1, 10**6 - 1)
+    plain = with_values(given, {name: each.default for name, each in fields_of(given).items()})
+    source = source_of(plain, given.version)
+    name = f"{given.name}:{source.mark}"
+    _registered[kind, name] = _Given(plain, source)
+    _named[kind, id(given)] = (given, name)
     return name
+
+
+def _base(kind: str) -> str:
+    """The class of a kind of part."""
+    return {"embedding": "Family"}.get(kind, kind.capitalize())
 
 
 def files_of(used: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -144,8 +162,7 @@ def unpack(parts: bytes) -> None:
 
 def _load(kind: str, name: str) -> Any:
     if name in _own(kind):
-        module = importlib.import_module(_own(kind)[name])
-        return module.PARTS[name] if hasattr(module, "PARTS") else module.PART
+        return importlib.import_module(_own(kind)[name]).PART
     found = _entry_points(kind)
     if name in found:
         if not NAME.fullmatch(name):
@@ -153,7 +170,7 @@ def _load(kind: str, name: str) -> Any:
                 f"the {kind} {name!r:.60} cannot be used: a name has small letters, digits and '-'"
             )
         try:
-            return found[name].load()
+            return object_of(found[name].load())
         except Exception as error:
             raise UnknownPartError(
                 f"the {kind} {name} of {found[name].value} cannot be loaded: "
@@ -168,12 +185,11 @@ def _load(kind: str, name: str) -> Any:
 @cache
 def _own(kind: str) -> dict[str, str]:
     """Our parts by name: the module of each."""
-    folder = importlib.import_module(_KINDS[kind][0])
-    tables: Mapping[str, Sequence[str]] = getattr(folder, "TABLES", {})
-    found = {name: module for module, listed in tables.items() for name in listed}
-    for each in pkgutil.iter_modules(folder.__path__):
-        found[each.name.replace("_", "-")] = f"{folder.__name__}.{each.name}"
-    return dict(sorted(found.items()))
+    folder = importlib.import_module(_FOLDERS[kind])
+    return {
+        name.replace("_", "-"): f"{folder.__name__}.{name}"
+        for name in sorted(each.name for each in pkgutil.iter_modules(folder.__path__))
+    }
 
 
 @cache

@@ -152,7 +152,7 @@ def _walk(thing: Any, seen: set[int]) -> Iterator[FunctionType | type | str]:
         inside = _enclosed(thing)
     elif isinstance(thing, type):
         yield thing if _is_own(thing) else f"{thing.__module__}.{thing.__qualname__}"
-        inside = [*thing.__bases__] if _is_own(thing) else []
+        inside = [*thing.__bases__, *_members(thing)] if _is_own(thing) else []
     elif isinstance(thing, Mapping):
         inside = [each for pair in thing.items() for each in pair]
     elif isinstance(thing, (list, tuple)):
@@ -198,6 +198,20 @@ def _enclosed(function: FunctionType) -> list[Any]:
         except ValueError:  # not filled yet
             continue
     return found
+
+
+def _members(thing: type) -> list[Any]:
+    """The attributes of a class, and the methods that enclose values, as those made in a function.
+
+    Other methods are in the text of the class, or in its file.
+    """
+    return [
+        value
+        for name, value in vars(thing).items()
+        if not name.startswith("__")
+        and name != "_abc_impl"
+        and (not isinstance(value, FunctionType) or value.__closure__ is not None)
+    ]
 
 
 def _text(thing: FunctionType | type) -> bytes:

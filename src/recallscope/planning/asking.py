@@ -93,8 +93,9 @@ def largest_tested() -> float:
 
 
 def _capacity(name: str, law: Law, question: Question) -> Capacity | str:
-    if law.capacity is not None:
-        return law.capacity(question)
+    said = law.capacity(question)
+    if said is not None:
+        return said
     if question.problem is None:
         return "it is about experiments of this package, and the question is not one"
     if (reason := law.applies(question.problem)) is not None:

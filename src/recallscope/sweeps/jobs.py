@@ -13,7 +13,6 @@ from recallscope.executors.limits import LimitError, Limits
 from recallscope.executors.registry import running
 from recallscope.experiment import run as experiment
 from recallscope.experiment.own import lost_record, own_record
-from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
 
@@ -40,7 +39,7 @@ def cells_at_once(problem: Problem, settings: Settings) -> int:
     """How many seeds of a problem are run together."""
     if settings.own is not None:
         return 1
-    at_once: int = find_part("learner", problem.learner).at_once(problem)
+    at_once: int = problem.part("learner").at_once(problem)
     return at_once
 
 

@@ -41,6 +41,7 @@ from recallscope.parts.errors import did_you_mean
 from recallscope.parts.field import Field
 from recallscope.parts.given_files import read_regular
 from recallscope.parts.naming import find_part
+from recallscope.parts.part import fields_of
 from recallscope.parts.registry import KINDS, names
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, choice, shown, whole_number
 from recallscope.record import accuracy_name
@@ -291,7 +292,7 @@ def _declared(document: Mapping[str, Any]) -> tuple[tuple[str, type], ...]:
     for kind in KINDS:
         for name in _texts([table.get(_field_of(kind), []) for table in given]):
             if not name.startswith("arrays:"):
-                declared |= find_part(kind, name).fields
+                declared |= fields_of(find_part(kind, name))
     return tuple((name, type(field.default)) for name, field in declared.items())
 
 

@@ -64,12 +64,12 @@ class SweepResult(Result):
         rows = []
         for problem, by_seed in self._records().items():
             found = list(by_seed.values())
-            row = row_of(problem) | {"runs": len(found)}
+            row: dict[str, Any] = {"runs": len(found)}
             means = summarise(found)
             for name in ACCURACIES:
                 mean, low, high = means.get(name) or (None, None, None)
                 row |= {name: mean, f"low_{name}": low, f"high_{name}": high}
-            rows.append(row)
+            rows.append(row_of(problem, row))
         return rows
 
     def _records(self) -> dict[Problem, dict[int, Record]]:

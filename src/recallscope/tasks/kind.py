@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from recallscope.common.frequencies import FREQUENCIES
-from recallscope.parts.field import Field
-from recallscope.parts.naming import find_part
-from recallscope.problem import Problem, no_check
+from recallscope.common.frequencies import Frequencies
+from recallscope.parts.part import Part, problem_field
+from recallscope.problem import Problem
 
 if TYPE_CHECKING:
     from recallscope.tasks.examples import Examples
     from recallscope.tasks.recall import Samples
-
-
-FACTS = {
-    "facts": Field(
-        default=0,
-        low=0,
-        monotone=-1,
-        help="How many facts there are to learn; 0 for as many as tokens.",
-    ),
-} | FREQUENCIES
-"""The fields of tasks that learn facts."""
 
 
 class SampleSource(Protocol):
@@ -46,57 +34,56 @@ class ExampleSource(Protocol):
         """Examples start…stop−1, with the splits of `SampleSource.draw`."""
 
 
-def _as_many_as_tokens(problem: Problem) -> int:
-    return problem.vocab
-
-
-def _facts_or_tokens(problem: Problem) -> int:
-    return getattr(problem, "facts", 0) or problem.vocab
-
-
-def _with_trigger_and_end(problem: Problem) -> int:
-    return inputs_of(problem) + 2
-
-
-def _uniform_labels(problem: Problem) -> float:
-    return math.log2(find_part("task", problem.task).labels(problem))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Task:
+@dataclass(frozen=True)
+class Task(Part, ABC):
     """A kind of task.
 
     Attributes:
-        make: the samples of a problem at a seed.
-        fields: what it adds to problems.
-        check: raises `ProblemError` for a problem that it cannot serve.
         closed_form: whether the formulas for a permutation are right for it.
         equal_facts: whether every token is marked equally often, and its label is the image under
             the `permutation` of the samples. Results for infinitely many samples rely on it.
         in_turn: whether facts are seen one after another, each as often as the others.
         has_mark: whether a position is marked; without, ids say all, and models read ids alone.
-        labels: how many labels there are; as many as tokens by default.
-        facts: how many facts there are; the field `facts`, or as many as tokens, by default.
-        ids: how many ids sequences have in all; by default tokens, trigger and end.
-        bits: of one answer, in the mean; by default those of a uniform label.
-        name: needed only if it is passed as an object.
-        version: raised when the same problem and seed give another record; part of record keys. Of
-            an object it replaces the hash of its source.
     """
 
-    make: Callable[[Problem, int], SampleSource | ExampleSource]
-    fields: Mapping[str, Field] = field(default_factory=dict)
-    check: Callable[[Problem], None] = no_check
-    closed_form: bool = False
-    equal_facts: bool = False
-    in_turn: bool = False
-    has_mark: bool = True
-    labels: Callable[[Problem], int] = _as_many_as_tokens
-    facts: Callable[[Problem], int] = _facts_or_tokens
-    ids: Callable[[Problem], int] = _with_trigger_and_end
-    bits: Callable[[Problem], float] = _uniform_labels
-    name: str = ""
-    version: int | None = None
+    kind_of_part = "task"
+    closed_form: ClassVar[bool] = False
+    equal_facts: ClassVar[bool] = False
+    in_turn: ClassVar[bool] = False
+    has_mark: ClassVar[bool] = True
+
+    @abstractmethod
+    def make(self, problem: Problem, seed: int) -> SampleSource | ExampleSource:
+        """The samples of a problem at a seed."""
+
+    def number_of_labels(self, problem: Problem) -> int:
+        """How many labels there are; as many as tokens."""
+        return problem.vocab
+
+    def number_of_facts(self, problem: Problem) -> int:
+        """How many facts there are; as many as tokens."""
+        return problem.vocab
+
+    def number_of_ids(self, problem: Problem) -> int:
+        """How many ids sequences have in all: tokens, trigger and end."""
+        return inputs_of(problem) + 2
+
+    def bits_of_answer(self, problem: Problem) -> float:
+        """Bits of one answer, in the mean: those of a uniform label."""
+        return math.log2(self.number_of_labels(problem))
+
+
+@dataclass(frozen=True)
+class FactTask(Frequencies, Task):
+    """A task with as many facts as a problem says, which may differ in frequency."""
+
+    facts: int = problem_field(
+        0, low=0, monotone=-1, help="How many facts there are to learn; 0 for as many as tokens."
+    )
+
+    def number_of_facts(self, problem: Problem) -> int:
+        """The field, or as many as tokens."""
+        return self.facts or problem.vocab
 
 
 def samples_of(problem: Problem, seed: int) -> SampleSource:
@@ -106,7 +93,7 @@ def samples_of(problem: Problem, seed: int) -> SampleSource:
     >>> samples_of(problem, seed=0).draw(0, 10).tokens.shape
     (10, 4)
     """
-    source: SampleSource = find_part("task", problem.task).make(problem, seed)
+    source: SampleSource = problem.part("task").make(problem, seed)
     return source
 
 
@@ -116,7 +103,7 @@ def facts_of(problem: Problem) -> int:
     >>> facts_of(Problem(vocab=64, samples=1, dim=8, length=4, facts=100, learner="adam"))
     100
     """
-    found: int = find_part("task", problem.task).facts(problem)
+    found: int = problem.part("task").number_of_facts(problem)
     return found
 
 
@@ -128,5 +115,5 @@ def inputs_of(problem: Problem) -> int:
     >>> inputs_of(Problem(vocab=64, samples=1, dim=8, length=4, facts=100, learner="adam"))
     100
     """
-    marked = find_part("task", problem.task).has_mark
+    marked = problem.part("task").has_mark
     return max(problem.vocab, facts_of(problem)) if marked else problem.vocab

@@ -15,7 +15,6 @@ import numpy as np
 from recallscope.common.formatting import format_duration
 from recallscope.parts.axes import SIZES, axis_field
 from recallscope.parts.field import Field
-from recallscope.parts.naming import find_part
 from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, smallest_dim
 from recallscope.record import Status, check_accuracy, check_target
 from recallscope.results.panels import Kind, Panel, Picture, Series
@@ -394,7 +393,7 @@ def possible_range(problem: Problem, quantity: str) -> tuple[float, float]:
     if quantity == "dim":
         low = smallest_dim(problem.embedding, problem.vocab)
     if quantity == "vocab" and not problem.embedding.startswith("arrays:"):
-        least = find_part("embedding", problem.embedding).smallest_dim
+        least = problem.part("embedding").smallest_dim
         high = max(bisect_right(range(2, LARGEST_SIZE + 1), problem.dim, key=least) + 1, 2)
     return low, high
 

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from recallscope.parts.naming import PART_DEFAULTS, find_part, part_name
+from recallscope.parts.part import fields_of
 from recallscope.parts.registry import names
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law
@@ -125,7 +126,7 @@ def _nearby(problem: Problem) -> Iterator[Problem]:
     declared = {
         field: declaration.default
         for kind, name in problem.parts()
-        for field, declaration in find_part(kind, name).fields.items()
+        for field, declaration in fields_of(find_part(kind, name)).items()
     }
     plain = declared | defaults
     differing = [name for name in plain if getattr(problem, name) != plain[name]]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from recallscope.parts.naming import find_part
+from recallscope.parts.part import fields_of
 from recallscope.problem import Problem
 from recallscope.theory.end_law import EDGE_WIDTH_FACTOR, end_of_training
 from recallscope.theory.law import Answer, Factor, Given
@@ -29,7 +29,7 @@ def refusal(problem: Problem, free: Iterable[str] = (), **plain: object) -> str 
     plain |= {"regime": "limit", "model": "transformer", "embedding": "sphere"}
     plain["trigger_in_values"] = False
     for kind in ("learner", "task"):
-        fields = find_part(kind, getattr(problem, kind)).fields
+        fields = fields_of(problem.part(kind))
         plain |= {name: field.default for name, field in fields.items()}
     # A field that no part of the problem declares has no other value.
     found = [

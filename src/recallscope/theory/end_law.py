@@ -15,7 +15,7 @@ import numpy as np
 
 from recallscope.common.frequencies import frequencies_of
 from recallscope.common.shapes import Float
-from recallscope.parts.naming import PART_DEFAULTS, find_part
+from recallscope.parts.naming import PART_DEFAULTS
 from recallscope.problem import Problem
 from recallscope.theory.finding import GIVEN, TURNS, attention
 from recallscope.theory.locking import locking
@@ -125,6 +125,6 @@ def _unequal_end(problem: Problem, probability: Float[np.ndarray, " facts"]) -> 
 
 
 def _facts(problem: Problem) -> Facts:
-    if find_part("task", problem.task).in_turn:
+    if problem.part("task").in_turn:
         return equally_often(min(problem.samples, problem.vocab))
     return facts_seen(problem.vocab, problem.samples)

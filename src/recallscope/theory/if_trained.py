@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.capacity import Solution, no_solution, solve
 from recallscope.theory.choosing import predict_problems
@@ -21,7 +20,7 @@ def trained_instead(problem: Problem) -> Problem | None:
     >>> trained_instead(Problem(vocab=512, samples=8192, dim=64, length=32)).learner
     'adam'
     """
-    if find_part("learner", problem.learner).closed_form:
+    if problem.part("learner").closed_form:
         with suppress(ProblemError):
             return problem.replace(learner=_LEARNER)
     return None

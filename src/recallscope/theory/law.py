@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from recallscope.common.progress_bar import ProgressCallback
-from recallscope.parts.field import Field
-from recallscope.problem import Problem, no_check
+from recallscope.parts.part import Part
+from recallscope.problem import Problem
 
 if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings
@@ -105,62 +106,80 @@ class Answer:
 Ranges = Mapping[str, tuple[float, float]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Law:
+@dataclass(frozen=True)
+class Law(Part, ABC):
     """A law: the source of predictions, and what an entry point `recallscope.laws` names.
 
-    The law with the highest priority that applies to a problem answers for it.
+    The law with the highest priority that applies to a problem answers for it. A law adds no fields
+    to problems.
 
     Attributes:
-        applies: why the law says nothing of a problem; None if it does.
-        predict: an answer for each of the problems; it applies to all of them.
         kind: derived, fitted or published.
         priority: our laws have 0 to 100; above 100 comes before all of them.
         tested: the smallest and the largest sizes at which it was compared with experiments.
-        untested: what else of a problem it was not compared at.
-        recorded_error: how far off it was near a problem, given an accuracy and its prediction.
-        comparisons: the problems of experiments that it was compared with, and both accuracies.
         widens: how much wider an interval is, for each factor of e beyond the tested sizes.
-        solved: the sizes that `solve` may try, given a problem and the size sought.
-        bottleneck: the stage and the noise that limit an accuracy, for each of the problems.
-        capacity: what the law says of a question of `plan`, or why it says nothing. A law without
-            it is asked about the problem of the question, if it has one.
-        seconds: about how long a prediction of one problem takes.
         step: the factor between the sizes that `solve` tries first.
         close: the factor between two sizes that count as the same in `solve`.
         about: what the numbers are about, in front of them.
         origin: where they come from, as a sentence under a figure.
-        explain: a sentence or more on an answer, for a table of it.
-        name: needed only if it is passed as an object.
-        fields: as of every part; a law adds none to problems.
-        check: as of every part.
-        version: raised when the same problem gets another answer.
     """
 
-    applies: Callable[[Problem], str | None]
-    predict: Callable[[Sequence[Problem], Given], Sequence[Answer]]
-    kind: LawKind | str
-    priority: int = 0
-    tested: Ranges = field(default_factory=dict)
-    untested: Callable[[Problem], list[str]] = lambda problem: []
-    recorded_error: Callable[[Problem, str, float], RecordedError | None] = (
-        lambda problem, accuracy, predicted: None
-    )
-    comparisons: Callable[[], Sequence[ComparedProblem]] = lambda: ()
-    widens: float = 1.0
-    solved: Callable[[Problem, str], tuple[float, float]] = lambda problem, size: _EVERY_SIZE
-    bottleneck: Callable[[Sequence[Problem], str], Sequence[tuple[str, str]]] | None = None
-    capacity: Callable[[Question], Capacity | str] | None = None
-    seconds: Callable[[Problem], float] = lambda problem: 0.0
-    step: float = 2.0
-    close: float = 1.0
-    about: str = "predicted"
-    origin: str = ""
-    explain: Callable[[Problem, Answer], str] = lambda problem, answer: ""
-    name: str = ""
-    fields: Mapping[str, Field] = field(default_factory=dict)
-    check: Callable[[Problem], None] = no_check
-    version: int = 1
+    kind_of_part = "law"
+    kind: ClassVar[LawKind | str]
+    priority: ClassVar[int] = 0
+    tested: ClassVar[Ranges] = {}
+    widens: ClassVar[float] = 1.0
+    step: ClassVar[float] = 2.0
+    close: ClassVar[float] = 1.0
+    about: ClassVar[str] = "predicted"
+    origin: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         LawKind(self.kind)
+
+    @abstractmethod
+    def applies(self, problem: Problem) -> str | None:
+        """Why the law says nothing of a problem; None if it does."""
+
+    @abstractmethod
+    def predict(self, problems: Sequence[Problem], given: Given) -> Sequence[Answer]:
+        """An answer for each of the problems; it applies to all of them."""
+
+    def untested(self, problem: Problem) -> list[str]:
+        """What else of a problem it was not compared at."""
+        return []
+
+    def recorded_error(
+        self, problem: Problem, accuracy: str, predicted: float
+    ) -> RecordedError | None:
+        """How far off it was near a problem, given an accuracy and its prediction."""
+        return None
+
+    def comparisons(self) -> Sequence[ComparedProblem]:
+        """The problems of experiments that it was compared with, and both accuracies."""
+        return ()
+
+    def solved(self, problem: Problem, size: str) -> tuple[float, float]:
+        """The sizes that `solve` may try, given a problem and the size sought."""
+        return _EVERY_SIZE
+
+    def bottleneck(
+        self, problems: Sequence[Problem], accuracy: str
+    ) -> Sequence[tuple[str | None, str | None]]:
+        """The stage and the noise that limit an accuracy, for each of the problems, if known."""
+        return [(None, None)] * len(problems)
+
+    def capacity(self, question: Question) -> Capacity | str | None:
+        """What the law says of a question of `plan`, or why it says nothing.
+
+        None is for a law that is asked about the problem of the question, if it has one.
+        """
+        return None
+
+    def seconds(self, problem: Problem) -> float:
+        """About how long a prediction of one problem takes."""
+        return 0.0
+
+    def explain(self, problem: Problem, answer: Answer) -> str:
+        """A sentence or more on an answer, for a table of it."""
+        return ""

@@ -176,18 +176,16 @@ def phase_map(
     cells = [resized(resized(problem, x[0], column), y[0], row) for row in y[1] for column in x[1]]
     shape = len(y[1]), len(x[1])
     choice = choose(*cells)
-    binding, limits = [(None, None)] * len(cells), choice.law.bottleneck
     total = 2 * len(cells)
     with shown_progress(progress, "phase map") as show:
         numbers = _numbers(choice.law, cells, accuracy, lambda done: show(done, total))
-        if limits is not None:
-            binding = _asked(
-                choice.law,
-                cells,
-                lambda some: limits(some, accuracy),
-                (None, None),
-                lambda done: show(len(cells) + done, total),
-            )
+        binding = _asked(
+            choice.law,
+            cells,
+            lambda some: choice.law.bottleneck(some, accuracy),
+            (None, None),
+            lambda done: show(len(cells) + done, total),
+        )
     return PhaseMap(
         problem=problem,
         x=(x[0], [float(value) for value in x[1]]),

@@ -109,15 +109,15 @@ class Prediction(Result, Answer):
     def rows(self) -> list[dict[str, Any]]:
         """One row: the problem, its accuracies and factors, and the bottleneck."""
         stage, term = self.dominant or (None, None)
-        return [
-            row_of(self.problem)
-            | dict.fromkeys(("lock_accuracy", "recall_accuracy", "one_step_accuracy"))
+        columns = (
+            dict.fromkeys(("lock_accuracy", "recall_accuracy", "one_step_accuracy"))
             | dict(self.accuracies)
             | {name: value for name, (value, _) in self.factors.items()}
             | dict(self.quantities)
             | {"stage": stage, "term": term, "law": self.law, "status": str(self.status)}
             | {"reason": self.reason}
-        ]
+        )
+        return [row_of(self.problem, columns)]
 
     def summary_rows(self) -> list[dict[str, Any]]:
         """One row for each accuracy, with its interval."""

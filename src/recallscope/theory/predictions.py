@@ -110,7 +110,7 @@ def predict_all(
         name: np.array([each.accuracies.get(name, math.nan) for each in found], float)
         for name in Accuracies._fields
     }
-    rows = [row_of(each.problem) | {"law": each.law, "status": str(each.status)} for each in found]
+    rows = [row_of(each.problem, {"law": each.law, "status": str(each.status)}) for each in found]
     names = dict.fromkeys(name for row in rows for name in row)
     return Predictions(
         columns={name: [row.get(name) for row in rows] for name in names},

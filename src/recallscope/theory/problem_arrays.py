@@ -9,6 +9,7 @@ import numpy as np
 
 from recallscope.common.shapes import Bool, Float, Int64
 from recallscope.parts.naming import find_part
+from recallscope.parts.part import fields_of
 from recallscope.problem import ACTIVATIONS, LARGEST_SIZE, Problem, ProblemError
 
 Array = Float[np.ndarray, ...]
@@ -186,11 +187,12 @@ def part_without_form(problem: Problem, free: Iterable[str] = ()) -> tuple[str, 
     The formulas were derived for parts at their defaults: one of their fields may be it too.
     """
     for kind in ("task", "model", "learner"):
-        part = find_part(kind, getattr(problem, kind))
+        part = problem.part(kind)
+        fields = fields_of(part)
         if not part.closed_form:
             return kind, getattr(problem, kind)
         for name, value in problem.declared:
-            if name in part.fields and name not in free and value != part.fields[name].default:
+            if name in fields and name not in free and value != fields[name].default:
                 return name, str(value)
     return None
 

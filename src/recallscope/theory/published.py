@@ -7,12 +7,14 @@ that apply to a question, wider by their errors at small models that were traine
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import ClassVar
 
-from recallscope.theory.law import Answer, Law, LawKind
+from recallscope.problem import Problem
+from recallscope.theory.law import Answer, Given, Law, LawKind
 from recallscope.theory.question import PRECISIONS, Capacity, Ends, Limit, Question
 from recallscope.theory.recorded_error import SMALL_MODELS, recorded
 
@@ -43,19 +45,47 @@ def unequal(question: Question) -> list[str]:
     return ["facts of unequal frequency: the most frequent ones are taken to be stored"]
 
 
-def published_law(
-    bits: Callable[[Question], Ends | str],
-    *,
-    priority: int,
-    largest: float,
-    origin: str,
-    said: Callable[[Question], str],
-) -> Law:
-    """A law from the bits of facts per trained parameter, and their source."""
+@dataclass(frozen=True)
+class LawOfModels(Law):
+    """A law of models by their trained parameters: it answers questions, and no problem."""
 
-    def capacity(question: Question) -> Capacity | str:
+    def applies(self, problem: Problem) -> str:
+        """It is about no problem."""
+        return _SAID_IN_PLAN
+
+    def predict(self, problems: Sequence[Problem], given: Given) -> list[Answer]:
+        """It is about no problem."""
+        return [Answer(reason=_SAID_IN_PLAN) for _ in problems]
+
+    @abstractmethod
+    def capacity(self, question: Question) -> Capacity | str:
+        """What the law says of a question of `plan`, or why it says nothing."""
+
+
+@dataclass(frozen=True)
+class PublishedLaw(LawOfModels):
+    """A law from the bits of facts per trained parameter that others measured.
+
+    Attributes:
+        largest: the most trained parameters of their models.
+    """
+
+    kind = LawKind.PUBLISHED
+    about = "published"
+    largest: ClassVar[float] = math.inf
+
+    @abstractmethod
+    def bits(self, question: Question) -> Ends | str:
+        """Bits of facts per trained parameter, or why nothing is said."""
+
+    @abstractmethod
+    def said(self, question: Question) -> str:
+        """The law in words, for a question."""
+
+    def capacity(self, question: Question) -> Capacity | str:
+        """The facts that fit, and the fraction that they are of all."""
         reason = refusal(question)
-        found = bits(question) if reason is None else reason
+        found = self.bits(question) if reason is None else reason
         if isinstance(found, str):
             return found
         facts = Ends(*(each * question.trained / question.bits for each in found))
@@ -63,41 +93,25 @@ def published_law(
         if question.method != _FROM_SCRATCH:
             unlike.append(f"{question.method}: published for training all parameters from scratch")
         unlike += unequal(question)
-        if question.trained > largest:
-            unlike.append(f"{question.trained:,} trained parameters > {largest:,.0f}")
+        if question.trained > self.largest:
+            unlike.append(f"{question.trained:,} trained parameters > {self.largest:,.0f}")
         return Capacity(
             recall=_recalled(facts, question),
             facts=facts,
-            limit=limit(facts.value, question),
+            limit=self._limit(facts.value, question),
             extrapolated=unlike,
-            said=said(question),
+            said=self.said(question),
         )
 
-    def limit(held: float, question: Question) -> Limit:
+    def _limit(self, held: float, question: Question) -> Limit:
+        """Whether there is space for all facts, if they were seen more often."""
         if held >= question.facts:
             return Limit.NONE
         often = replace(question, exposures=max(SATURATED, question.exposures))
-        most = bits(often)
+        most = self.bits(often)
         space = 0.0 if isinstance(most, str) else most.value * often.trained
         fits = space >= often.facts * often.bits
         return Limit.EXPOSURES if fits else Limit.CAPACITY
-
-    return law_of_models(
-        capacity, LawKind.PUBLISHED, priority=priority, origin=origin, about="published"
-    )
-
-
-def law_of_models(
-    capacity: Callable[[Question], Capacity | str], kind: LawKind, **given: Any
-) -> Law:
-    """A law of models by their trained parameters: it answers questions, and no problem."""
-    return Law(
-        applies=lambda problem: _SAID_IN_PLAN,
-        predict=lambda problems, given: [Answer(reason=_SAID_IN_PLAN) for _ in problems],
-        kind=kind,
-        capacity=capacity,
-        **given,
-    )
 
 
 def spanned(found: Mapping[str, Capacity], question: Question) -> Capacity:

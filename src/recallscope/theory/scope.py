@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 
 
@@ -20,10 +19,10 @@ def scope(problem: Problem) -> str:
     mlp = "trained" if getattr(problem, "learn_mlp", False) else "frozen random"
     hidden = "" if problem.width is None else f" and a {mlp} MLP of width {problem.width}"
     model = f"one attention layer{hidden}, {embeddings} embeddings"
-    if not find_part("model", problem.model).closed_form:
+    if not problem.part("model").closed_form:
         model = f"the model {problem.model}"
     steps = "three gradient steps on one batch: not a model that is trained to the end"
-    if not find_part("learner", problem.learner).closed_form:
+    if not problem.part("learner").closed_form:
         steps = f"learnt by {problem.learner}"
     said = f"{model}, {steps}"
     return f"{said[0].upper()}{said[1:]}."
@@ -35,7 +34,7 @@ def exposures(problem: Problem) -> str:
     >>> exposures(Problem(vocab=512, samples=8192, dim=64, length=32))
     '512 facts, each seen 16 times on average'
     """
-    facts = find_part("task", problem.task).facts(problem)
+    facts = problem.part("task").number_of_facts(problem)
     per_fact = problem.samples / facts
     times = "without end" if math.isinf(per_fact) else f"{per_fact:.4g} times on average"
     return f"{facts} facts, each seen {times}"

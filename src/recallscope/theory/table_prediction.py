@@ -13,7 +13,6 @@ from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
 from recallscope.common.progress_bar import ProgressCallback
 from recallscope.common.shapes import Float
-from recallscope.parts.naming import find_part
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.law import Answer
 from recallscope.theory.problem_arrays import no_form_for_parts
@@ -35,7 +34,7 @@ def drawn_as_tables(problem: Problem) -> bool:
     """Whether a problem's family of embeddings is known by the tables that it draws."""
     if problem.embedding.startswith("arrays:"):
         return False
-    return bool(find_part("embedding", problem.embedding).closed_form == "table")
+    return bool(problem.part("embedding").closed_form == "table")
 
 
 def tables_of(
@@ -44,7 +43,7 @@ def tables_of(
     """How to make the arrays of a problem, or each of so many that its family draws."""
     if given is not None:
         return [lambda: given]
-    draw = find_part("embedding", problem.embedding).draw
+    draw = problem.part("embedding").draw
     return [partial(draw, problem, seed, np.float64) for seed in range(count)]
 
 

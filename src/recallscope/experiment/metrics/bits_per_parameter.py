@@ -8,11 +8,11 @@ count, N log2(S0/e^p2). Names are given, not generated, so their bits are not co
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recallscope.experiment.metric import Metric
 from recallscope.learning.learner import mean_of_tests
-from recallscope.parts.naming import find_part
 from recallscope.tasks.kind import facts_of
 
 if TYPE_CHECKING:
@@ -21,22 +21,27 @@ if TYPE_CHECKING:
     from recallscope.learning.learner import LearnedModel, Setup
 
 
-def _measure(setup: Setup, logits: LearnedModel) -> float:
-    from torch.nn import functional
+@dataclass(frozen=True)
+class BitsPerParameter(Metric):
+    """Bits of answers per trained parameter."""
 
-    from recallscope.learning.training.probe import parameters_of
+    def measure(self, setup: Setup, logits: LearnedModel) -> float:
+        """Bits of all facts, over the weights that were trained."""
+        from torch.nn import functional
 
-    def losses(tokens: Tensor, position: Tensor, label: Tensor) -> Tensor:
-        found = logits(tokens, position).double()
-        return functional.cross_entropy(found, label, reduction="none") / math.log(2)
+        from recallscope.learning.training.probe import parameters_of
 
-    problem = setup.problem
-    facts = facts_of(problem)
-    bits: float = find_part("task", problem.task).bits(problem)
-    known = facts * max(0.0, bits - mean_of_tests(setup, losses, count=facts, split="each"))
-    weights = [] if logits.module is None else logits.module.parameters()
-    trained = sum(weight.numel() for weight in weights if weight.requires_grad)
-    return known / (trained or parameters_of(problem, setup.dtype).trained)
+        def losses(tokens: Tensor, position: Tensor, label: Tensor) -> Tensor:
+            found = logits(tokens, position).double()
+            return functional.cross_entropy(found, label, reduction="none") / math.log(2)
+
+        problem = setup.problem
+        facts = facts_of(problem)
+        bits: float = problem.part("task").bits_of_answer(problem)
+        known = facts * max(0.0, bits - mean_of_tests(setup, losses, count=facts, split="each"))
+        weights = [] if logits.module is None else logits.module.parameters()
+        trained = sum(weight.numel() for weight in weights if weight.requires_grad)
+        return known / (trained or parameters_of(problem, setup.dtype).trained)
 
 
-PART = Metric(measure=_measure)
+PART = BitsPerParameter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,18 +13,23 @@ from recallscope.learning.blocks import blocks
 from recallscope.tasks.kind import facts_of
 
 if TYPE_CHECKING:
-    from recallscope.learning.learner import Logits, Setup
+    from recallscope.learning.learner import LearnedModel, Setup
 
 _SAMPLES_AT_ONCE = 2**14
 
 
-def _measure(setup: Setup, logits: Logits) -> float:
-    if math.isinf(setup.problem.samples):
-        return 0.0
-    seen = np.zeros(facts_of(setup.problem), dtype=bool)
-    for rows in blocks(int(setup.problem.samples), _SAMPLES_AT_ONCE):
-        seen[setup.examples(rows.start, rows.stop).fact] = True
-    return float(1 - seen.mean())
+@dataclass(frozen=True)
+class FactsNeverSeen(Metric):
+    """Facts that the training does not ask for."""
+
+    def measure(self, setup: Setup, logits: LearnedModel) -> float:
+        """The fraction of facts."""
+        if math.isinf(setup.problem.samples):
+            return 0.0
+        seen = np.zeros(facts_of(setup.problem), dtype=bool)
+        for rows in blocks(int(setup.problem.samples), _SAMPLES_AT_ONCE):
+            seen[setup.examples(rows.start, rows.stop).fact] = True
+        return float(1 - seen.mean())
 
 
-PART = Metric(measure=_measure)
+PART = FactsNeverSeen()

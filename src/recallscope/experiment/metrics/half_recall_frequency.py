@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from recallscope.experiment.metrics.recall_by_frequency import recall_of_classes
 from recallscope.tasks.kind import facts_of
 
 if TYPE_CHECKING:
-    from recallscope.learning.learner import Logits, Setup
+    from recallscope.learning.learner import LearnedModel, Setup
 
 
 def half_at(recall: Float[np.ndarray, " n"], frequency: Float[np.ndarray, " n"]) -> float:
@@ -33,14 +34,19 @@ def half_at(recall: Float[np.ndarray, " n"], frequency: Float[np.ndarray, " n"])
     return float(frequency[rare - 1] ** (1 - above) * frequency[rare] ** above)
 
 
-def _measure(setup: Setup, logits: Logits) -> float:
-    facts = facts_of(setup.problem)
-    probability = frequencies_of(setup.problem, facts)
-    if probability is None:
-        return half_at(recall_of_classes(setup, logits), np.array([1 / facts]))
-    classes = frequency_classes(probability)
-    mean = np.bincount(classes, np.log(probability)) / np.bincount(classes)
-    return half_at(recall_of_classes(setup, logits), np.exp(mean))
+@dataclass(frozen=True)
+class HalfRecallFrequency(Metric):
+    """Where recall falls below one half."""
+
+    def measure(self, setup: Setup, logits: LearnedModel) -> float:
+        """A frequency, 0 if recall never falls so low."""
+        facts = facts_of(setup.problem)
+        probability = frequencies_of(setup.problem, facts)
+        if probability is None:
+            return half_at(recall_of_classes(setup, logits), np.array([1 / facts]))
+        classes = frequency_classes(probability)
+        mean = np.bincount(classes, np.log(probability)) / np.bincount(classes)
+        return half_at(recall_of_classes(setup, logits), np.exp(mean))
 
 
-PART = Metric(measure=_measure)
+PART = HalfRecallFrequency()

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recallscope.experiment.metric import Metric
 from recallscope.learning.learner import mean_of_tests
-from recallscope.parts.field import Field
+from recallscope.parts.part import problem_field
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from recallscope.learning.learner import Logits, Setup
+    from recallscope.learning.learner import LearnedModel, Setup
 
 
-def _measure(setup: Setup, logits: Logits) -> float:
-    best = min(setup.problem["k"], setup.problem.vocab)
+@dataclass(frozen=True)
+class RecallAtK(Metric):
+    """The fraction of fresh samples whose label is among the best k."""
 
-    def right(tokens: Tensor, position: Tensor, label: Tensor) -> Tensor:
-        top = logits(tokens, position).topk(best, dim=1).indices
-        return (top == label[:, None]).any(dim=1)
+    k: int = problem_field(5, low=1, help="How many labels.")
 
-    return mean_of_tests(setup, right)
+    def measure(self, setup: Setup, logits: LearnedModel) -> float:
+        """The fraction of tests."""
+        best = min(self.k, setup.problem.vocab)
+
+        def right(tokens: Tensor, position: Tensor, label: Tensor) -> Tensor:
+            top = logits(tokens, position).topk(best, dim=1).indices
+            return (top == label[:, None]).any(dim=1)
+
+        return mean_of_tests(setup, right)
 
 
-PART = Metric(measure=_measure, fields={"k": Field(default=5, low=1, help="How many labels.")})
+PART = RecallAtK()

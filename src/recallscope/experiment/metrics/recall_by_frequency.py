@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from recallscope.learning.blocks import blocks
 from recallscope.tasks.kind import facts_of
 
 if TYPE_CHECKING:
-    from recallscope.learning.learner import Logits, Setup
+    from recallscope.learning.learner import LearnedModel, Logits, Setup
 
 _TESTS_AT_ONCE = 1024
 
@@ -37,4 +38,13 @@ def recall_of_classes(setup: Setup, logits: Logits) -> Float[np.ndarray, " class
     return found / (tests // facts)
 
 
-PART = Metric(measure=recall_of_classes)
+@dataclass(frozen=True)
+class RecallByFrequency(Metric):
+    """Recall of each class of frequency."""
+
+    def measure(self, setup: Setup, logits: LearnedModel) -> Float[np.ndarray, " classes"]:
+        """A number for each class, the most frequent first."""
+        return recall_of_classes(setup, logits)
+
+
+PART = RecallByFrequency()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recallscope.experiment.metric import Metric
@@ -9,16 +10,21 @@ from recallscope.learning.learner import mean_of_tests
 from recallscope.tasks.kind import facts_of
 
 if TYPE_CHECKING:
-    from recallscope.learning.learner import Logits, Setup
+    from recallscope.learning.learner import LearnedModel, Setup
 
 
-def _measure(setup: Setup, logits: Logits) -> float:
-    return mean_of_tests(
-        setup,
-        lambda tokens, position, label: logits(tokens, position).argmax(dim=1) == label,
-        count=facts_of(setup.problem),
-        split="each",
-    )
+@dataclass(frozen=True)
+class RecallPerFact(Metric):
+    """Every fact is asked for once."""
+
+    def measure(self, setup: Setup, logits: LearnedModel) -> float:
+        """The fraction of facts."""
+        return mean_of_tests(
+            setup,
+            lambda tokens, position, label: logits(tokens, position).argmax(dim=1) == label,
+            count=facts_of(setup.problem),
+            split="each",
+        )
 
 
-PART = Metric(measure=_measure)
+PART = RecallPerFact()

@@ -3,62 +3,65 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recallscope.learning.learner import Learner, Outcome, Setup
 from recallscope.learning.training.options import check_mark
-from recallscope.parts.field import Field
-from recallscope.parts.naming import find_part
+from recallscope.parts.part import problem_field
 from recallscope.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
     from recallscope.learning.cost import Cost
 
 
-def _learn(setup: Setup) -> Outcome:
-    from recallscope.learning.training.end import end_of_training
+@dataclass(frozen=True)
+class Converged(Learner):
+    """The minimum of the cross-entropy over the value matrix, with attention given."""
 
-    return end_of_training(setup)
+    minimum = True
+    metrics = ("certified", "separable", "slope", "final_loss", "looks")
+
+    attention: str = problem_field(
+        "mark",
+        choices=("mark", "three-step", "adam"),
+        help="Where attention is: at the trigger, as three steps left it, or as Adam did.",
+    )
+
+    def learn(self, setup: Setup) -> Outcome:
+        """The minimum, with a certificate of how near it is."""
+        from recallscope.learning.training.end import end_of_training
+
+        return end_of_training(setup)
+
+    def check(self, problem: Problem) -> None:
+        """Raise unless the loss is convex, and known."""
+        if problem.model != "transformer":
+            raise ProblemError(
+                f"the learner converged is for the model transformer, not for {problem.model}"
+            )
+        check_mark(problem)
+        if problem.regime != "limit":
+            raise ProblemError(
+                "the learner converged takes no steps; leave regime, eta and gamma out"
+            )
+        if math.isinf(problem.samples) and self.attention != "mark":
+            raise ProblemError(
+                f"with attention={self.attention} the learner converged needs a number of "
+                "samples, not inf"
+            )
+        if math.isinf(problem.samples) and not problem.part("task").equal_facts:
+            raise ProblemError(
+                "with samples=inf the learner converged needs a task with equally frequent facts, "
+                f"which {problem.task} does not declare; give a number of samples, or make the "
+                "task with equal_facts = True if its samples are those of a permutation"
+            )
+
+    def cost(self, problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
+        """That of the search for a minimum."""
+        from recallscope.learning.training.cost import convex_cost
+
+        return convex_cost(problem, dtype, test_samples)
 
 
-def _check(problem: Problem) -> None:
-    if problem.model != "transformer":
-        raise ProblemError(
-            f"the learner converged is for the model transformer, not for {problem.model}"
-        )
-    check_mark(problem)
-    if problem.regime != "limit":
-        raise ProblemError("the learner converged takes no steps; leave regime, eta and gamma out")
-    if math.isinf(problem.samples) and problem["attention"] != "mark":
-        raise ProblemError(
-            f"with attention={problem['attention']} the learner converged needs a number of "
-            "samples, not inf"
-        )
-    if math.isinf(problem.samples) and not find_part("task", problem.task).equal_facts:
-        raise ProblemError(
-            "with samples=inf the learner converged needs a task with equally frequent facts, "
-            f"which {problem.task} does not declare; give a number of samples, or make the "
-            "task with equal_facts=True if its samples are those of a permutation"
-        )
-
-
-def _cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
-    from recallscope.learning.training.cost import convex_cost
-
-    return convex_cost(problem, dtype, test_samples)
-
-
-PART = Learner(
-    learn=_learn,
-    minimum=True,
-    fields={
-        "attention": Field(
-            default="mark",
-            choices=("mark", "three-step", "adam"),
-            help="Where attention is: at the trigger, as three steps left it, or as Adam did.",
-        ),
-    },
-    check=_check,
-    cost=_cost,
-    metrics=("certified", "separable", "slope", "final_loss", "looks"),
-)
+PART = Converged()

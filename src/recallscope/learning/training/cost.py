@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recallscope.learning.training.options import rows_of_step
-from recallscope.parts.naming import find_part
 
 if TYPE_CHECKING:
     from recallscope.learning.cost import Cost
@@ -38,13 +37,8 @@ def runs_at_once(problem: Problem) -> int:
     tiny = rows * problem.vocab <= _TINY and rows * problem.length * problem.dim <= _TINY_READ
     # A gradient is cut by its length, which several runs in one tensor do not have each.
     plain = problem.width is None and not problem["clip"]
-    plain = plain and find_part("model", problem.model).batched
+    plain = plain and problem.part("model").batched
     return RUNS_AT_ONCE if tiny and plain else 1
-
-
-def one_at_a_time(problem: Problem) -> int:
-    """The same for all other optimisers."""
-    return 1
 
 
 def training_cost(

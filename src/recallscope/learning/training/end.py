@@ -20,8 +20,6 @@ from recallscope.learning.three_step import early_attention
 from recallscope.learning.training.convex import minimum
 from recallscope.learning.training.loop import Training
 from recallscope.learning.training.model import TrainedTransformer
-from recallscope.learning.training.optimisers import adam
-from recallscope.learning.training.rates import adam_rate
 from recallscope.tasks.kind import facts_of
 
 Attend = Callable[[Tile], tuple[Int64[Tensor, " n"], Bool[Tensor, " n"]]]
@@ -112,7 +110,9 @@ def _counted(
 def _soft_attention_reads(setup: Setup) -> tuple[Read, _Stored]:
     """Attention as Adam leaves it, which reads another mixture in every sample."""
     problem = setup.problem.replace(learner="adam")
-    training = Training([dataclasses.replace(setup, problem=problem)], adam, adam_rate(problem))
+    adam = problem.part("learner")
+    again = dataclasses.replace(setup, problem=problem)
+    training = Training([again], adam.optimiser, adam.usual_rate(problem))
     (outcome,) = training.run()
     if isinstance(outcome, OverflowError):
         raise outcome

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 
 _PER_OCTAVE = 3
@@ -17,7 +16,7 @@ def look_samples(problem: Problem) -> int:
     >>> look_samples(Problem(vocab=8, samples=1, dim=4, length=2, learner="adam", model="gpt"))
     256
     """
-    return LOOK_SAMPLES if find_part("model", problem.model).batched else _OF_A_MODULE
+    return LOOK_SAMPLES if problem.part("model").batched else _OF_A_MODULE
 
 
 def grid(steps: int) -> list[int]:

@@ -21,7 +21,7 @@ from recallscope.learning.training.grid import grid, look_samples
 from recallscope.learning.training.trainee import Snapshot, trainee_of
 from recallscope.problem import Problem
 
-MakeOptimiser = Callable[[Any, float, Problem], Any]
+MakeOptimiser = Callable[[Any, float], Any]
 """From what learns, as weights or groups of them, the learning rate and the problem."""
 
 ROWS_AT_ONCE = 2048
@@ -115,7 +115,7 @@ class Training:
         self.trainee = trainee_of(filled)
         self.batches = Batches(filled)
         self.weights = [each for each in self.trainee.module.parameters() if each.requires_grad]
-        self.optimiser = optimiser_of(self.trainee.groups(), rate, self.problem)
+        self.optimiser = optimiser_of(self.trainee.groups(), rate)
         self.step = 0
         self.loss = torch.zeros(len(filled), dtype=torch.float64)
         self._looked_at = frozenset(grid(self.problem["steps"]))

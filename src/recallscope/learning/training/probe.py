@@ -19,13 +19,11 @@ from recallscope.common.machine import machine_memory
 from recallscope.learning.cost import Cost, unknown_cost
 from recallscope.learning.learner import Setup
 from recallscope.learning.threads import Threads
-from recallscope.learning.training import optimisers
 from recallscope.learning.training.grid import grid, look_samples
 from recallscope.learning.training.groups import embedding_tables
 from recallscope.learning.training.loop import ROWS_AT_ONCE, Training
 from recallscope.learning.training.options import rows_of_step
 from recallscope.models.kind import Parameters
-from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 
 _FEW, _MORE = 16, 128  # samples of the two batches
@@ -70,9 +68,9 @@ def parameters_of(problem: Problem, dtype: str = "float32") -> Parameters:
     >>> parameters_of(Problem(vocab=64, samples=1, dim=8, length=4))
     Parameters(total=1168, trained=128, embedding=1040)
     """
-    kind = find_part("model", problem.model)
-    if kind.parameters is not None:
-        said: Parameters = kind.parameters(problem)
+    kind = problem.part("model")
+    said: Parameters | None = kind.number_of_parameters(problem)
+    if said is not None:
         return said
     setup = Setup(problem=problem, seed=0, dtype=dtype)
     _ = setup.instance  # as it is, and not without memory
@@ -95,7 +93,7 @@ def _weights(problem: Problem, dtype: str) -> int:
 
 @lru_cache(maxsize=256)
 def _probed(problem: Problem, dtype: str) -> _Probe | None:
-    optimiser = getattr(optimisers, problem.learner, optimisers.adamw)
+    optimiser = problem.part("learner").optimiser
     times = []
     try:
         with Threads(problem["threads"]):

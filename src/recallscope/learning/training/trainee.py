@@ -16,7 +16,6 @@ from recallscope.learning.three_step import early_attention
 from recallscope.learning.training.groups import Group, usual_groups
 from recallscope.learning.training.model import TrainedTransformer
 from recallscope.models.noise import seeded
-from recallscope.parts.naming import find_part
 from recallscope.tasks.random import Role, generator
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ class Snapshot(NamedTuple):
 
 def trainee_of(setups: Sequence[Setup]) -> _BatchedTrainee | _ModuleTrainee:
     """The models of some runs of one problem, as they are before the first step."""
-    batched = find_part("model", setups[0].problem.model).batched
+    batched = setups[0].problem.part("model").batched
     return _BatchedTrainee(setups) if batched else _ModuleTrainee(setups[0])
 
 
@@ -115,9 +114,8 @@ class _ModuleTrainee:
 
     def groups(self) -> list[Group]:
         """As the model has it, or what learns in groups as is usual."""
-        chosen = find_part("model", self._setup.problem.model).parameter_groups or usual_groups
-        found: list[Group] = chosen(self.module)
-        return found
+        found: list[Group] | None = self._setup.problem.part("model").parameter_groups(self.module)
+        return usual_groups(self.module) if found is None else found
 
     def noise(self, step: int) -> AbstractContextManager[None]:
         # Number 0 is that of the first weights.

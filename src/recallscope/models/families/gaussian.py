@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from recallscope.models.family import Family, Table, independent_rows
-from recallscope.problem import Problem
+from recallscope.models.family import Family, Table
 
 
-def _rows(random: np.random.Generator, count: int, dim: int, problem: Problem) -> Table:
-    return random.standard_normal((count, dim)) / math.sqrt(dim)
+@dataclass(frozen=True)
+class Gaussian(Family):
+    """Independent entries N(0, 1/d)."""
+
+    closed_form = "gaussian"
+
+    def rows(self, random: np.random.Generator, count: int, dim: int) -> Table:
+        """Rows of a mean squared length of 1."""
+        return random.standard_normal((count, dim)) / math.sqrt(dim)
 
 
-PART = Family(draw=independent_rows(_rows), closed_form="gaussian")
+PART = Gaussian()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from recallscope.models.embeddings import Embeddings
@@ -11,16 +13,25 @@ from recallscope.problem import Problem
 from recallscope.tasks.random import Role
 
 
-def _draw(problem: Problem, seed: int, dtype: Dtype) -> Embeddings:
-    # The model sees inner products alone, so any orthonormal set is as good as the axes.
-    vocab, dim = problem.vocab, problem.dim
-    return Embeddings(
-        tokens=np.eye(vocab, dim, dtype=dtype),
-        outputs=np.eye(vocab, dim, dtype=dtype),
-        trigger=np.eye(1, dim, k=vocab, dtype=dtype)[0],
-        end=drawn_rows(sphere_rows, 1, Role.END, problem, seed, dtype)[0],
-    )
+@dataclass(frozen=True)
+class Orthogonal(Family):
+    """Tokens and trigger along the axes."""
+
+    closed_form = "orthogonal"
+
+    def smallest_dim(self, vocab: int) -> int:
+        """One dimension for each token, and one for the trigger."""
+        return vocab + 1
+
+    def draw(self, problem: Problem, seed: int, dtype: Dtype) -> Embeddings:
+        """The axes; the model sees inner products alone, so any orthonormal set is as good."""
+        vocab, dim = problem.vocab, problem.dim
+        return Embeddings(
+            tokens=np.eye(vocab, dim, dtype=dtype),
+            outputs=np.eye(vocab, dim, dtype=dtype),
+            trigger=np.eye(1, dim, k=vocab, dtype=dtype)[0],
+            end=drawn_rows(sphere_rows, 1, Role.END, problem, seed, dtype)[0],
+        )
 
 
-# The trigger needs a direction too.
-PART = Family(draw=_draw, smallest_dim=lambda vocab: vocab + 1, closed_form="orthogonal")
+PART = Orthogonal()

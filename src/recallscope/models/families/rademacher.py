@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from recallscope.models.family import Family, Table, independent_rows
-from recallscope.problem import Problem
+from recallscope.models.family import Family, Table
 
 
-def _rows(random: np.random.Generator, count: int, dim: int, problem: Problem) -> Table:
-    return np.where(random.random((count, dim)) < 0.5, 1.0, -1.0) / math.sqrt(dim)
+@dataclass(frozen=True)
+class Rademacher(Family):
+    """Independent signs."""
+
+    closed_form = "sphere"
+
+    def rows(self, random: np.random.Generator, count: int, dim: int) -> Table:
+        """Rows of unit length."""
+        return np.where(random.random((count, dim)) < 0.5, 1.0, -1.0) / math.sqrt(dim)
 
 
-PART = Family(draw=independent_rows(_rows), closed_form="sphere")
+PART = Rademacher()

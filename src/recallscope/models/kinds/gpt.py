@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recallscope.models import language_model
-from recallscope.models.kind import Model
-from recallscope.parts.field import Field
+from recallscope.models.language_model import LanguageModel
 from recallscope.parts.long_values import text_of
+from recallscope.parts.part import problem_field
 from recallscope.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
@@ -16,14 +16,47 @@ if TYPE_CHECKING:
     from recallscope.learning.learner import Setup
 
 
-def _build(setup: Setup) -> nn.Module:
-    from recallscope.models.gpt import GPT, MATRICES
-    from recallscope.models.lora import with_low_rank
+@dataclass(frozen=True)
+class SmallGPT(LanguageModel):
+    """Layers of attention with an MLP each, in the way of GPT-2."""
 
-    module = GPT(setup).to(setup.instance.tokens.dtype)
-    if setup.problem["checkpoint"] and not module.embed.weight.is_meta:
-        _load(module, text_of(setup.problem["checkpoint"]))
-    return with_low_rank(module, setup.problem, MATRICES)
+    takes_mark = True
+
+    layers: int = problem_field(2, low=1, high=1000, help="Attention layers, each with an MLP.")
+    heads: int = problem_field(
+        1, low=1, high=1000, help="Attention heads of a layer; a divisor of dim."
+    )
+    mlp_ratio: float = problem_field(
+        4.0, low=0.0, high=64.0, help="The width of an MLP in multiples of dim; 0 for none."
+    )
+    positions: bool = problem_field(True, help="Whether learned positions are added to tokens.")
+    layer_norm: bool = problem_field(True, help="Whether layers normalise what they read.")
+    residual: bool = problem_field(True, help="Whether layers add to what they read.")
+    tied: bool = problem_field(False, help="Whether labels have the embeddings of tokens.")
+    freeze_embeddings: bool = problem_field(
+        False, help="Whether embeddings stay as they are drawn."
+    )
+    dropout: float = problem_field(
+        0.0, low=0.0, high=0.9, help="The fraction that is dropped in training."
+    )
+
+    def build(self, setup: Setup) -> nn.Module:
+        """The module, with the weights of the checkpoint and a low-rank update if there are any."""
+        from recallscope.models.gpt import GPT, MATRICES
+        from recallscope.models.lora import with_low_rank
+
+        module = GPT(setup).to(setup.instance.tokens.dtype)
+        if self.checkpoint and not module.embed.weight.is_meta:
+            _load(module, text_of(self.checkpoint))
+        return with_low_rank(module, setup.problem, MATRICES)
+
+    def check(self, problem: Problem) -> None:
+        """Raise if heads do not divide the dimension, or the width is given twice."""
+        super().check(problem)
+        if problem.dim % self.heads:
+            raise ProblemError(f"heads={self.heads} does not divide dim={problem.dim}")
+        if problem.width is not None:
+            raise ProblemError("the width of the model gpt is mlp_ratio times dim; give mlp_ratio")
 
 
 def _load(module: nn.Module, folder: str) -> None:
@@ -38,40 +71,4 @@ def _load(module: nn.Module, folder: str) -> None:
         ) from None
 
 
-def _check(problem: Problem) -> None:
-    language_model.check(problem)
-    if problem.dim % problem["heads"]:
-        raise ProblemError(f"heads={problem['heads']} does not divide dim={problem.dim}")
-    if problem.width is not None:
-        raise ProblemError("the width of the model gpt is mlp_ratio times dim; give mlp_ratio")
-
-
-PART = Model(
-    build=_build,
-    reads_ids=True,
-    takes_mark=True,
-    fields={
-        "layers": Field(default=2, low=1, high=1000, help="Attention layers, each with an MLP."),
-        "heads": Field(
-            default=1, low=1, high=1000, help="Attention heads of a layer; a divisor of dim."
-        ),
-        "mlp_ratio": Field(
-            default=4.0,
-            low=0.0,
-            high=64.0,
-            help="The width of an MLP in multiples of dim; 0 for none.",
-        ),
-        "positions": Field(default=True, help="Whether learned positions are added to tokens."),
-        "layer_norm": Field(default=True, help="Whether layers normalise what they read."),
-        "residual": Field(default=True, help="Whether layers add to what they read."),
-        "tied": Field(default=False, help="Whether labels have the embeddings of tokens."),
-        "freeze_embeddings": Field(
-            default=False, help="Whether embeddings stay as they are drawn."
-        ),
-        "dropout": Field(
-            default=0.0, low=0.0, high=0.9, help="The fraction that is dropped in training."
-        ),
-    }
-    | language_model.FIELDS,
-    check=_check,
-)
+PART = SmallGPT()

@@ -10,16 +10,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope.common.extras import missing_explained
-from recallscope.models import language_model
-from recallscope.models.kind import Model
-from recallscope.parts.field import Field
+from recallscope.models.language_model import LanguageModel
 from recallscope.parts.given_files import read_json
 from recallscope.parts.long_values import is_known, json_of, text_of
-from recallscope.parts.naming import find_part
+from recallscope.parts.part import problem_field
 from recallscope.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
@@ -32,20 +31,63 @@ _MOST_CONFIG = 2**20
 _MOST_MODULES, _MOST = 1000, 10**7  # layers or experts, and any other number
 
 
-def _build(setup: Setup) -> nn.Module:
-    import torch
+@dataclass(frozen=True)
+class HuggingFace(LanguageModel):
+    """A causal language model of transformers."""
 
-    from recallscope.models.lora import with_low_rank
+    config: str = problem_field(
+        "",
+        long="json",
+        help=(
+            "The configuration of the model, a file or JSON: model_type, and values other than "
+            "its defaults. Its vocabulary is what the task needs, its hidden size is dim."
+        ),
+    )
 
-    problem = setup.problem
-    load = bool(problem["checkpoint"]) and torch.get_default_device().type != "meta"
-    with _quiet():
-        model = _stock(problem, getattr(torch, setup.dtype), load)
-    reads_last = "logits_to_keep" in inspect.signature(model.forward).parameters
-    trained = with_low_rank(model, problem, "all-linear")
-    if reads_last:  # others are not used
-        trained.register_forward_pre_hook(_last_alone, with_kwargs=True)
-    return trained
+    def build(self, setup: Setup) -> nn.Module:
+        """The model of the configuration, or of the checkpoint."""
+        import torch
+
+        from recallscope.models.lora import with_low_rank
+
+        problem = setup.problem
+        load = bool(self.checkpoint) and torch.get_default_device().type != "meta"
+        with _quiet():
+            model = _stock(problem, getattr(torch, setup.dtype), load)
+        reads_last = "logits_to_keep" in inspect.signature(model.forward).parameters
+        trained = with_low_rank(model, problem, "all-linear")
+        if reads_last:  # others are not used
+            trained.register_forward_pre_hook(_last_alone, with_kwargs=True)
+        return trained
+
+    def check(self, problem: Problem) -> None:
+        """Raise unless there is one configuration, whose sizes are bounded and fit the problem."""
+        super().check(problem)
+        if problem.width is not None:
+            raise ProblemError("the width of an MLP is in the configuration; leave width out")
+        if bool(self.config) == bool(self.checkpoint):
+            raise ProblemError(
+                'the model huggingface needs a config, as in config=\'{"model_type": "gpt2"}\' or '
+                "config=gpt2.json, or a checkpoint, which has one"
+            )
+        given = _given(problem)
+        if given is None:
+            return  # read from a store: what runs it will say so
+        if not isinstance(given.get("model_type"), str):
+            raise ProblemError("config must have a model_type, such as gpt2")
+        waiting = [given]
+        for inner in waiting:  # even without memory, a million layers take hours
+            waiting += (each for each in inner.values() if isinstance(each, dict))
+            for name, value in inner.items():
+                most = _MOST_MODULES if "layer" in name or "expert" in name else _MOST
+                if type(value) is int and not -most <= value <= most:
+                    raise ProblemError(f"config has {name[:60]!r}={value!s:.20}; at most {most:,}")
+        for name in _HIDDEN:
+            if given.get(name, problem.dim) != problem.dim:
+                raise ProblemError(
+                    f"config has {name}={given[name]!r:.20}, but dim is {problem.dim}; give "
+                    f"--dim {given[name]!r:.20}, or leave {name} out of the configuration"
+                )
 
 
 @contextmanager
@@ -106,7 +148,7 @@ def _config(problem: Problem) -> Any:
     rest = {name: value for name, value in given.items() if not name.endswith("_token_id")}
     for name in ("vocab_size", "use_cache", *_HIDDEN):
         rest.pop(name, None)
-    ids = find_part("task", problem.task).ids(problem)
+    ids = problem.part("task").number_of_ids(problem)
     if problem["checkpoint"]:
         ids = max(ids, given.get("vocab_size", 0))
     tokens = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
@@ -136,49 +178,4 @@ def _given(problem: Problem) -> dict[str, Any] | None:
     return dict(given)
 
 
-def _check(problem: Problem) -> None:
-    language_model.check(problem)
-    if problem.width is not None:
-        raise ProblemError("the width of an MLP is in the configuration; leave width out")
-    if bool(problem["config"]) == bool(problem["checkpoint"]):
-        raise ProblemError(
-            'the model huggingface needs a config, as in config=\'{"model_type": "gpt2"}\' or '
-            "config=gpt2.json, or a checkpoint, which has one"
-        )
-    given = _given(problem)
-    if given is None:
-        return  # read from a store: what runs it will say so
-    if not isinstance(given.get("model_type"), str):
-        raise ProblemError("config must have a model_type, such as gpt2")
-    waiting = [given]
-    for inner in waiting:  # even without memory, a million layers take hours
-        waiting += (each for each in inner.values() if isinstance(each, dict))
-        for name, value in inner.items():
-            most = _MOST_MODULES if "layer" in name or "expert" in name else _MOST
-            if type(value) is int and not -most <= value <= most:
-                raise ProblemError(f"config has {name[:60]!r}={value!s:.20}; at most {most:,}")
-    for name in _HIDDEN:
-        if given.get(name, problem.dim) != problem.dim:
-            raise ProblemError(
-                f"config has {name}={given[name]!r:.20}, but dim is {problem.dim}; give "
-                f"--dim {given[name]!r:.20}, or leave {name} out of the configuration"
-            )
-
-
-PART = Model(
-    build=_build,
-    reads_ids=True,
-    fields={
-        "config": Field(
-            default="",
-            long="json",
-            help=(
-                "The configuration of the model, a file or JSON: model_type, and values other "
-                "than its defaults. Its vocabulary is what the task needs, its hidden size is "
-                "dim."
-            ),
-        ),
-    }
-    | language_model.FIELDS,
-    check=_check,
-)
+PART = HuggingFace()

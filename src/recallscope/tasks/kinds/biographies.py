@@ -9,11 +9,12 @@ about equally frequent.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from recallscope.common.frequencies import FREQUENCIES
+from recallscope.common.frequencies import Frequencies
 from recallscope.common.shapes import Int64
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
@@ -60,22 +61,40 @@ class Biographies:
         return self.facts.examples(ids, self.value_of[fact], fact)
 
 
-def _check(problem: Problem) -> None:
-    if problem.length != len(_BEGIN):
-        raise ProblemError(
-            "the task biographies has a name of three tokens and a question in each sequence, but "
-            f"length is {problem.length}; give length={len(_BEGIN)}"
-        )
-    check_facts(problem)
+@dataclass(frozen=True)
+class BiographiesTask(Frequencies, Task):
+    """Eight attributes of each of `vocab` people."""
+
+    has_mark = False
+
+    def make(self, problem: Problem, seed: int) -> Biographies:
+        """The people of a seed."""
+        return Biographies(problem, seed)
+
+    def check(self, problem: Problem) -> None:
+        """Raise unless there is room for a name and a question, and for all facts."""
+        if problem.length != len(_BEGIN):
+            raise ProblemError(
+                "the task biographies has a name of three tokens and a question in each sequence, "
+                f"but length is {problem.length}; give length={len(_BEGIN)}"
+            )
+        check_facts(problem)
+
+    def number_of_labels(self, problem: Problem) -> int:
+        """The values of all attributes."""
+        return _VALUES
+
+    def number_of_facts(self, problem: Problem) -> int:
+        """Eight of each person."""
+        return _QUESTIONS * problem.vocab
+
+    def number_of_ids(self, problem: Problem) -> int:
+        """Values, parts of names and questions."""
+        return int(_BEGIN[-1]) + _QUESTIONS
+
+    def bits_of_answer(self, problem: Problem) -> float:
+        """The mean over the attributes."""
+        return float(np.log2(_COUNTS).mean())
 
 
-PART = Task(
-    make=Biographies,
-    fields=FREQUENCIES,
-    check=_check,
-    has_mark=False,
-    labels=lambda problem: _VALUES,
-    facts=lambda problem: _QUESTIONS * problem.vocab,
-    ids=lambda problem: int(_BEGIN[-1]) + _QUESTIONS,
-    bits=lambda problem: float(np.log2(_COUNTS).mean()),
-)
+PART = BiographiesTask()

@@ -6,11 +6,13 @@ find, and all facts occur equally often.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from recallscope.common.frequencies import check_frequencies, frequencies_of
 from recallscope.problem import Problem, ProblemError
-from recallscope.tasks.kind import FACTS, Task, facts_of
+from recallscope.tasks.kind import FactTask, facts_of
 from recallscope.tasks.recall import RecallTask, Samples, check_split
 
 
@@ -33,25 +35,27 @@ class Memory(RecallTask):
         return Samples(tokens[:, None], np.zeros_like(tokens), self.answers[tokens])
 
 
-def _make(problem: Problem, seed: int) -> Memory:
-    facts = facts_of(problem)
-    probability = frequencies_of(problem, facts)
-    return Memory(problem.vocab, problem.length, seed, facts=facts, frequencies=probability)
+@dataclass(frozen=True)
+class MemoryTask(FactTask):
+    """Sequences of one token."""
+
+    equal_facts = True
+    in_turn = True
+
+    def make(self, problem: Problem, seed: int) -> Memory:
+        """The facts of a seed."""
+        facts = facts_of(problem)
+        probability = frequencies_of(problem, facts)
+        return Memory(problem.vocab, problem.length, seed, facts=facts, frequencies=probability)
+
+    def check(self, problem: Problem) -> None:
+        """Raise for longer sequences, or frequencies that cannot be."""
+        check_frequencies(problem, facts_of(problem))
+        if problem.length != 1:
+            raise ProblemError(
+                f"the task memory has one token to a sequence, but length is {problem.length}; "
+                "give length=1"
+            )
 
 
-def _check(problem: Problem) -> None:
-    check_frequencies(problem, facts_of(problem))
-    if problem.length != 1:
-        raise ProblemError(
-            f"the task memory has one token to a sequence, but length is {problem.length}; "
-            "give length=1"
-        )
-
-
-PART = Task(
-    make=_make,
-    fields=FACTS,
-    check=_check,
-    equal_facts=True,
-    in_turn=True,
-)
+PART = MemoryTask()

@@ -9,6 +9,7 @@ labels are tokens of the same vocabulary, and in that tests ask for the same fac
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +19,7 @@ from recallscope.common.shapes import Int64
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
 from recallscope.tasks.fact_samples import AskedFacts, check_facts, check_range, drawn_facts
-from recallscope.tasks.kind import FACTS, Task, facts_of
+from recallscope.tasks.kind import FactTask, facts_of
 from recallscope.tasks.random import Role, below, words
 
 _SEQUENCES_PER_FACT = 100
@@ -64,24 +65,34 @@ class Pairs:
         return below(self.vocab, random).reshape(stop - start, width)
 
 
-def _check(problem: Problem) -> None:
-    if problem["frequencies"] == "uniform":
-        check_frequencies(problem, facts_of(problem))
-    else:
-        check_facts(problem)  # of which a table is made
-    facts = facts_of(problem)
-    if math.log(_SEQUENCES_PER_FACT * facts) > problem.length * math.log(problem.vocab) + 1e-9:
-        raise ProblemError(
-            f"the task pairs draws sequences at random: {facts:,} facts of {problem.length} out of "
-            f"{problem.vocab:,} tokens would often coincide; raise length, or choose fewer facts"
-        )
+@dataclass(frozen=True)
+class PairsTask(FactTask):
+    """Random sequences with random labels."""
+
+    in_turn = True
+    has_mark = False
+
+    def make(self, problem: Problem, seed: int) -> Pairs:
+        """The pairs of a seed."""
+        return Pairs(problem, seed)
+
+    def check(self, problem: Problem) -> None:
+        """Raise where sequences would often coincide, or frequencies cannot be."""
+        facts = facts_of(problem)
+        if self.frequencies == "uniform":
+            check_frequencies(problem, facts)
+        else:
+            check_facts(problem)  # of which a table is made
+        if math.log(_SEQUENCES_PER_FACT * facts) > problem.length * math.log(problem.vocab) + 1e-9:
+            raise ProblemError(
+                f"the task pairs draws sequences at random: {facts:,} facts of {problem.length} "
+                f"out of {problem.vocab:,} tokens would often coincide; raise length, or choose "
+                "fewer facts"
+            )
+
+    def number_of_ids(self, problem: Problem) -> int:
+        """As many as tokens."""
+        return problem.vocab
 
 
-PART = Task(
-    make=Pairs,
-    fields=FACTS,
-    check=_check,
-    in_turn=True,
-    has_mark=False,
-    ids=lambda problem: problem.vocab,
-)
+PART = PairsTask()

@@ -9,14 +9,15 @@ every fact is equally frequent unless `frequencies` says otherwise.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
 
-from recallscope.common.frequencies import FREQUENCIES
+from recallscope.common.frequencies import Frequencies
 from recallscope.common.shapes import Int64
-from recallscope.parts.field import Field
+from recallscope.parts.part import problem_field
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
 from recallscope.tasks.fact_samples import AskedFacts, check_facts, drawn_facts
@@ -64,27 +65,44 @@ class Relations:
         return self.facts.examples(ids, self.answer_of[fact], fact)
 
 
-def _check(problem: Problem) -> None:
-    if problem.length < 2:
-        raise ProblemError(
-            "the task relations has a subject and a relation in each sequence, but length is "
-            f"{problem.length}; give length=2 or more"
-        )
-    check_facts(problem)
+@dataclass(frozen=True)
+class RelationsTask(Frequencies, Task):
+    """Each of `vocab` subjects has an answer to each relation."""
+
+    has_mark = False
+
+    relations: int = problem_field(8, low=1, monotone=-1, help="How many relations there are.")
+    answers: int = problem_field(8, low=2, help="How many answers each relation has.")
+    noise_tokens: int = problem_field(64, low=1, help="How many noise tokens there are.")
+
+    def make(self, problem: Problem, seed: int) -> Relations:
+        """The facts of a seed."""
+        return Relations(problem, seed)
+
+    def check(self, problem: Problem) -> None:
+        """Raise unless there is room for a subject and a relation, and for all facts."""
+        if problem.length < 2:
+            raise ProblemError(
+                "the task relations has a subject and a relation in each sequence, but length is "
+                f"{problem.length}; give length=2 or more"
+            )
+        check_facts(problem)
+
+    def number_of_labels(self, problem: Problem) -> int:
+        """The answers of all relations."""
+        return _begins(problem)[0]
+
+    def number_of_facts(self, problem: Problem) -> int:
+        """Each subject has one for each relation."""
+        return problem.vocab * self.relations
+
+    def number_of_ids(self, problem: Problem) -> int:
+        """Answers, subjects, relations, noise and the end."""
+        return _begins(problem)[-1] + 1
+
+    def bits_of_answer(self, problem: Problem) -> float:
+        """Those of a uniform answer of its relation."""
+        return math.log2(self.answers)
 
 
-PART = Task(
-    make=Relations,
-    fields={
-        "relations": Field(default=8, low=1, monotone=-1, help="How many relations there are."),
-        "answers": Field(default=8, low=2, help="How many answers each relation has."),
-        "noise_tokens": Field(default=64, low=1, help="How many noise tokens there are."),
-    }
-    | FREQUENCIES,
-    check=_check,
-    has_mark=False,
-    labels=lambda problem: _begins(problem)[0],
-    facts=lambda problem: problem.vocab * problem["relations"],
-    ids=lambda problem: _begins(problem)[-1] + 1,
-    bits=lambda problem: math.log2(problem["answers"]),
-)
+PART = RelationsTask()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from recallscope.problem import Problem
 from recallscope.theory import end_answers
@@ -16,17 +18,10 @@ from recallscope.theory.exposures import (
     recall_after,
     steps_to,
 )
-from recallscope.theory.law import Answer, Given, Law, LawKind
+from recallscope.theory.law import Answer, Given, Law, LawKind, Ranges
 from recallscope.theory.memory_edge import edge
 
 _MOST_BATCHES = 32
-
-
-def _applies(problem: Problem) -> str | None:
-    if problem.learner not in LEARNERS or problem.task != "memory":
-        return f"no law of steps for the learner {problem.learner} and the task {problem.task}"
-    refused = end_answers.refusal(problem, ["steps", "batch"], length=1, width=None, fresh=False)
-    return refused or _too_near(problem)
 
 
 def _too_near(problem: Problem) -> str | None:
@@ -52,20 +47,6 @@ def _batches(problem: Problem) -> float:
     return max(_facts(problem) / batch, 1.0) if batch else 1.0
 
 
-def _untested(problem: Problem) -> list[str]:
-    filled, batches = _filled(problem), _batches(problem)
-    found = end_answers.untested(problem)
-    if filled > FARTHEST:
-        found.append(f"{filled:.3g} times the parameters of the threshold > {FARTHEST:g}")
-    if batches > _MOST_BATCHES:
-        found.append(f"{batches:.3g} batches in a pass > {_MOST_BATCHES}")
-    return found
-
-
-def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
-    return [_answer(problem) for problem in problems]
-
-
 def _answer(problem: Problem) -> Answer:
     how = (problem.learner, problem.vocab, min(_filled(problem), FARTHEST), _batches(problem))
     seen = _facts(problem) / problem.vocab
@@ -81,25 +62,49 @@ def _answer(problem: Problem) -> Answer:
     )
 
 
-def _explain(problem: Problem, answer: Answer) -> str:
-    found = answer.quantities
-    steps, more_steps = (math.ceil(found[f"steps_to_{target}"]) for target in (0.9, 0.99))
-    return (
-        f"The memory has {found['times_the_edge']:.2f} times the parameters that store every fact. "
-        f"About {steps} steps, that is {found['passes_to_0.9']:.3g} exposures of each fact, bring "
-        f"recall to 0.9, and {more_steps} to 0.99; 90 % of trainings take {FACTOR} times fewer to "
-        f"{FACTOR} times more."
-    )
+@dataclass(frozen=True)
+class AfterSteps(Law):
+    """Some steps of an optimiser on a memory."""
+
+    kind = LawKind.FITTED
+    priority = 58
+    about = "predicted after these steps"
+    origin = "Steps of a memory: measured and interpolated, attention is given."
+    tested: ClassVar[Ranges] = {"vocab": (64, 768)}
+
+    def applies(self, problem: Problem) -> str | None:
+        """Why the law says nothing of a problem; None if it does."""
+        if problem.learner not in LEARNERS or problem.task != "memory":
+            return f"no law of steps for the learner {problem.learner} and the task {problem.task}"
+        refused = end_answers.refusal(
+            problem, ["steps", "batch"], length=1, width=None, fresh=False
+        )
+        return refused or _too_near(problem)
+
+    def predict(self, problems: Sequence[Problem], given: Given) -> list[Answer]:
+        """An answer for each of the problems."""
+        return [_answer(problem) for problem in problems]
+
+    def untested(self, problem: Problem) -> list[str]:
+        """What else of a problem it was not compared at."""
+        filled, batches = _filled(problem), _batches(problem)
+        found = end_answers.untested(problem)
+        if filled > FARTHEST:
+            found.append(f"{filled:.3g} times the parameters of the threshold > {FARTHEST:g}")
+        if batches > _MOST_BATCHES:
+            found.append(f"{batches:.3g} batches in a pass > {_MOST_BATCHES}")
+        return found
+
+    def explain(self, problem: Problem, answer: Answer) -> str:
+        """A sentence or more on an answer."""
+        found = answer.quantities
+        steps, more_steps = (math.ceil(found[f"steps_to_{target}"]) for target in (0.9, 0.99))
+        return (
+            f"The memory has {found['times_the_edge']:.2f} times the parameters that store every "
+            f"fact. About {steps} steps, that is {found['passes_to_0.9']:.3g} exposures of each "
+            f"fact, bring recall to 0.9, and {more_steps} to 0.99; 90 % of trainings take {FACTOR} "
+            f"times fewer to {FACTOR} times more."
+        )
 
 
-PART = Law(
-    applies=_applies,
-    predict=_predict,
-    untested=_untested,
-    explain=_explain,
-    kind=LawKind.FITTED,
-    priority=58,
-    about="predicted after these steps",
-    origin="Steps of a memory: measured and interpolated, attention is given.",
-    tested={"vocab": (64, 768)},
-)
+PART = AfterSteps()

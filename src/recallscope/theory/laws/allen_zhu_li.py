@@ -9,33 +9,36 @@ extrapolates the exponent, and the low end is 0.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
-from recallscope.theory.published import SATURATED, published_law
+from recallscope.theory.published import SATURATED, PublishedLaw
 from recallscope.theory.question import Ends, Question
 
 _FEW, _BITS = 100.0, 2.0
 
 
-def _bits(question: Question) -> Ends:
-    seen = min(question.exposures, SATURATED)
-    interpolated = _BITS * (seen / SATURATED) ** math.log10(2)
-    if seen < _FEW:
-        return Ends(seen / _FEW, 0.0, interpolated)
-    return Ends(interpolated, interpolated, interpolated)
+@dataclass(frozen=True)
+class AllenZhuLi(PublishedLaw):
+    """Bits for each trained parameter, by exposures; public sources give no largest model."""
+
+    priority = 36
+    origin = "Allen-Zhu and Li, arXiv 2404.05405: GPT-2 from scratch on invented biographies."
+
+    def bits(self, question: Question) -> Ends:
+        """Interpolated between 100 and 1,000 exposures."""
+        seen = min(question.exposures, SATURATED)
+        interpolated = _BITS * (seen / SATURATED) ** math.log10(2)
+        if seen < _FEW:
+            return Ends(seen / _FEW, 0.0, interpolated)
+        return Ends(interpolated, interpolated, interpolated)
+
+    def said(self, question: Question) -> str:
+        """The bits, and where they are a guess."""
+        few = ", a guess: nothing is published below 100" if question.exposures < _FEW else ""
+        return (
+            f"bits per trained parameter: {self.bits(question).value:.2g} at "
+            f"{question.exposures:,.0f} exposures{few}"
+        )
 
 
-def _said(question: Question) -> str:
-    few = ", a guess: nothing is published below 100" if question.exposures < _FEW else ""
-    return (
-        f"bits per trained parameter: {_bits(question).value:.2g} at {question.exposures:,.0f} "
-        f"exposures{few}"
-    )
-
-
-PART = published_law(
-    _bits,
-    priority=36,
-    largest=math.inf,  # public sources give no number
-    origin="Allen-Zhu and Li, arXiv 2404.05405: GPT-2 from scratch on invented biographies.",
-    said=_said,
-)
+PART = AllenZhuLi()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from recallscope.common.frequencies import FREQUENCIES, MOST_UNEQUAL, frequencies_of, zipf
-from recallscope.parts.naming import find_part
 from recallscope.problem import Problem
 from recallscope.theory import end_answers
 from recallscope.theory.end_law import end_of_training
 from recallscope.theory.exposures import FACTOR, FARTHEST, NEAREST, steps_to
-from recallscope.theory.law import Law, LawKind, Ranges
+from recallscope.theory.law import Answer, Given, Law, LawKind, Ranges
 from recallscope.theory.low_rank import low_rank_facts
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
@@ -30,31 +32,8 @@ _EDGE = 0.03
 """Measured: thresholds of 90 % of memories are within it (docs/end-of-training.md)."""
 
 
-def _applies(problem: Problem) -> str | None:
-    if not find_part("learner", problem.learner).minimum:
-        return f"no law of the minimum for the learner {problem.learner}"
-    in_turn = find_part("task", problem.task).in_turn
-    return end_answers.refusal(problem, FREQUENCIES, **({} if in_turn else {"task": "recall"}))
-
-
-def _untested(problem: Problem) -> list[str]:
-    found = end_answers.untested(problem)
-    if frequencies_of(problem, problem.vocab) is None:
-        return found
-    return [*found, *outside(problem, _UNEQUAL), *_wide(problem.width)]
-
-
 def _wide(width: int | None) -> list[str]:
     return [] if width is None else [f"width {width} with facts of unequal frequency"]
-
-
-def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
-    if accuracy != "recall_accuracy":
-        return None  # attention is given
-    end = end_of_training(problem)
-    seen = problem.vocab * end.facts_seen
-    unequal = end.kept is not None
-    return _error_of_memory(problem.vocab, seen, problem.dim, problem.width, expected, unequal)
 
 
 def _error_of_memory(
@@ -73,60 +52,6 @@ def _error_of_memory(
     )
 
 
-def _capacity(question: Question) -> Capacity | str:
-    """One memory over frozen embeddings; it may have more facts than answers, or fewer."""
-    if question.method != "memory" or question.context > 1:
-        return "it is about one memory over frozen embeddings, and facts without a context"
-    if question.precision not in PRECISIONS:
-        return "it is about weights that are not quantised"
-    if question.zipf_exponent and question.facts > MOST_UNEQUAL:
-        return f"it is about at most {MOST_UNEQUAL:,} facts of unequal frequency"
-    facts, answers, dim = question.facts, question.answers, question.dim
-    outputs, inputs = min(dim, answers - 1), min(question.width or dim, facts)
-    parameters, error_of_edge = inputs * outputs, _EDGE
-    if question.rank is not None and question.rank < min(inputs, outputs):
-        held = low_rank_facts(question.width or dim, dim, question.rank, answers)
-        parameters, error_of_edge = round(held * cone(answers, outputs)), _EDGE_OF_RANK
-    sizes = {"vocab": answers, "dim": dim, "width per dim": (question.width or dim) / dim}
-    unequal, tested = question.zipf_exponent > 0, dict(_TESTED)
-    if unequal:
-        probability = zipf(facts, question.zipf_exponent)
-        sizes["zipf_exponent"] = question.zipf_exponent
-        tested |= _UNEQUAL
-    far = [each for name, size in sizes.items() if (each := beyond(name, size, tested[name]))]
-    far += _wide(question.width) if unequal else []
-    wider = 1 + _WIDENS * max(beyond_by(size, tested[name]) for name, size in sizes.items())
-    # The threshold may be a little off, and recall changes much around it.
-    moved = 1 + wider * error_of_edge
-    full = edge(answers, facts, outputs)
-
-    def found(factor: float) -> tuple[float, float]:
-        """Recall and the facts that are stored, with so many times the parameters."""
-        if not unequal:
-            every = equally_often(facts)
-            recall = memory_recall(answers, parameters * factor, every, outputs)
-            return recall, facts * parameters * factor / full.parameters
-        hidden = parameters / outputs * factor
-        kept = kept_facts(probability, math.inf, answers, hidden, outputs)
-        return (math.nan, math.nan) if kept is None else (kept.recall, float(kept.kept))
-
-    (recall, fewer, more), stored = zip(*map(found, (1.0, 1 / moved, moved)), strict=True)
-    if math.isnan(recall + fewer + more):
-        return "the equations of its memory were not solved at these sizes"
-    error = _error_of_memory(answers, facts, dim, question.width, recall, unequal)
-    most = 1.0 if error is None else error.wider(wider).most
-    return Capacity(
-        recall=Ends(
-            recall, max(min(recall - most, fewer), 0.0), min(max(recall + most, more), 1.0)
-        ),
-        facts=Ends(*stored),
-        limit=Limit.CAPACITY if parameters < full.parameters else Limit.NONE,
-        extrapolated=far,
-        said=f"{parameters:,} dimensions that count; {full.parameters:,.0f} store all facts",
-        exposures=_exposures(question, parameters / full.parameters),
-    )
-
-
 def _exposures(question: Question, filled: float) -> Ends | None:
     """How often each fact is to be seen, where a training was like it."""
     other = question.zipf_exponent, question.width, question.rank
@@ -136,16 +61,106 @@ def _exposures(question: Question, filled: float) -> Ends | None:
     return Ends(steps, steps / FACTOR, steps * FACTOR)
 
 
-PART = Law(
-    applies=_applies,
-    **end_answers.SHARED,
-    untested=_untested,
-    recorded_error=_recorded_error,
-    capacity=_capacity,
-    kind=LawKind.DERIVED,
-    priority=60,
-    about="predicted after training",
-    origin="After training: the memory is derived, attention is given.",
-    tested=_TESTED,
-    widens=_WIDENS,
-)
+@dataclass(frozen=True)
+class AtMinimum(Law):
+    """The minimum of the loss, with attention given."""
+
+    kind = LawKind.DERIVED
+    priority = 60
+    about = "predicted after training"
+    origin = "After training: the memory is derived, attention is given."
+    tested: ClassVar[Ranges] = _TESTED
+    widens = _WIDENS
+
+    def applies(self, problem: Problem) -> str | None:
+        """Why the law says nothing of a problem; None if it does."""
+        if not problem.part("learner").minimum:
+            return f"no law of the minimum for the learner {problem.learner}"
+        in_turn = problem.part("task").in_turn
+        return end_answers.refusal(problem, FREQUENCIES, **({} if in_turn else {"task": "recall"}))
+
+    def untested(self, problem: Problem) -> list[str]:
+        """What else of a problem it was not compared at."""
+        found = end_answers.untested(problem)
+        if frequencies_of(problem, problem.vocab) is None:
+            return found
+        return [*found, *outside(problem, _UNEQUAL), *_wide(problem.width)]
+
+    def recorded_error(
+        self, problem: Problem, accuracy: str, expected: float
+    ) -> RecordedError | None:
+        """How far off it was near a problem."""
+        if accuracy != "recall_accuracy":
+            return None  # attention is given
+        end = end_of_training(problem)
+        seen = problem.vocab * end.facts_seen
+        unequal = end.kept is not None
+        return _error_of_memory(problem.vocab, seen, problem.dim, problem.width, expected, unequal)
+
+    def capacity(self, question: Question) -> Capacity | str:
+        """One memory over frozen embeddings; it may have more facts than answers, or fewer."""
+        if question.method != "memory" or question.context > 1:
+            return "it is about one memory over frozen embeddings, and facts without a context"
+        if question.precision not in PRECISIONS:
+            return "it is about weights that are not quantised"
+        if question.zipf_exponent and question.facts > MOST_UNEQUAL:
+            return f"it is about at most {MOST_UNEQUAL:,} facts of unequal frequency"
+        facts, answers, dim = question.facts, question.answers, question.dim
+        outputs, inputs = min(dim, answers - 1), min(question.width or dim, facts)
+        parameters, error_of_edge = inputs * outputs, _EDGE
+        if question.rank is not None and question.rank < min(inputs, outputs):
+            held = low_rank_facts(question.width or dim, dim, question.rank, answers)
+            parameters, error_of_edge = round(held * cone(answers, outputs)), _EDGE_OF_RANK
+        sizes = {"vocab": answers, "dim": dim, "width per dim": (question.width or dim) / dim}
+        unequal, tested = question.zipf_exponent > 0, dict(_TESTED)
+        if unequal:
+            probability = zipf(facts, question.zipf_exponent)
+            sizes["zipf_exponent"] = question.zipf_exponent
+            tested |= _UNEQUAL
+        far = [each for name, size in sizes.items() if (each := beyond(name, size, tested[name]))]
+        far += _wide(question.width) if unequal else []
+        wider = 1 + _WIDENS * max(beyond_by(size, tested[name]) for name, size in sizes.items())
+        # The threshold may be a little off, and recall changes much around it.
+        moved = 1 + wider * error_of_edge
+        full = edge(answers, facts, outputs)
+
+        def found(factor: float) -> tuple[float, float]:
+            """Recall and the facts that are stored, with so many times the parameters."""
+            if not unequal:
+                every = equally_often(facts)
+                recall = memory_recall(answers, parameters * factor, every, outputs)
+                return recall, facts * parameters * factor / full.parameters
+            hidden = parameters / outputs * factor
+            kept = kept_facts(probability, math.inf, answers, hidden, outputs)
+            return (math.nan, math.nan) if kept is None else (kept.recall, float(kept.kept))
+
+        (recall, fewer, more), stored = zip(*map(found, (1.0, 1 / moved, moved)), strict=True)
+        if math.isnan(recall + fewer + more):
+            return "the equations of its memory were not solved at these sizes"
+        error = _error_of_memory(answers, facts, dim, question.width, recall, unequal)
+        most = 1.0 if error is None else error.wider(wider).most
+        return Capacity(
+            recall=Ends(
+                recall, max(min(recall - most, fewer), 0.0), min(max(recall + most, more), 1.0)
+            ),
+            facts=Ends(*stored),
+            limit=Limit.CAPACITY if parameters < full.parameters else Limit.NONE,
+            extrapolated=far,
+            said=f"{parameters:,} dimensions that count; {full.parameters:,.0f} store all facts",
+            exposures=_exposures(question, parameters / full.parameters),
+        )
+
+    def predict(self, problems: Sequence[Problem], given: Given) -> list[Answer]:
+        """An answer for each of the problems."""
+        return end_answers.predict_end(problems, given)
+
+    def seconds(self, problem: Problem) -> float:
+        """About how long a prediction takes."""
+        return end_answers.seconds(problem)
+
+    def explain(self, problem: Problem, answer: Answer) -> str:
+        """A sentence or more on an answer."""
+        return end_answers.explain_end(problem, answer)
+
+
+PART = AtMinimum()

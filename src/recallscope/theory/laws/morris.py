@@ -6,20 +6,29 @@ until nothing more is learnt. They count bits of the strings, not facts that are
 
 from __future__ import annotations
 
-from recallscope.theory.published import if_saturated, published_law
+from dataclasses import dataclass
+
+from recallscope.theory.published import PublishedLaw, if_saturated
 from recallscope.theory.question import Ends, Question
 
 _BITS = Ends(3.64, 2.86, 4.23)
 
 
-def _bits(question: Question) -> Ends | str:
-    return if_saturated(_BITS, question)
+@dataclass(frozen=True)
+class Morris(PublishedLaw):
+    """3.64 bits for each trained parameter."""
+
+    priority = 32
+    largest = 1.5e9
+    origin = "Morris and others, arXiv 2505.24832: GPT-2 from scratch on random strings."
+
+    def bits(self, question: Question) -> Ends | str:
+        """The same for all facts."""
+        return if_saturated(_BITS, question)
+
+    def said(self, question: Question) -> str:
+        """The number."""
+        return f"{_BITS.value:g} bits per trained parameter, of random strings"
 
 
-PART = published_law(
-    _bits,
-    priority=32,
-    largest=1.5e9,
-    origin="Morris and others, arXiv 2505.24832: GPT-2 from scratch on random strings.",
-    said=lambda question: f"{_BITS.value:g} bits per trained parameter, of random strings",
-)
+PART = Morris()

@@ -6,20 +6,29 @@ is learnt. Facts are pairs of subject and relation, answers differ by relation.
 
 from __future__ import annotations
 
-from recallscope.theory.published import if_saturated, published_law
+from dataclasses import dataclass
+
+from recallscope.theory.published import PublishedLaw, if_saturated
 from recallscope.theory.question import Ends, Question
 
 _FACTS = 0.15
 
 
-def _bits(question: Question) -> Ends | str:
-    return if_saturated(Ends(*(_FACTS * question.bits,) * 3), question)
+@dataclass(frozen=True)
+class Nichani(PublishedLaw):
+    """0.15 facts for each trained parameter."""
+
+    priority = 34
+    largest = 1e5
+    origin = "Nichani, Lee and Bietti, arXiv 2412.06538: small transformers from scratch."
+
+    def bits(self, question: Question) -> Ends | str:
+        """Facts count as many bits as an answer has."""
+        return if_saturated(Ends(*(_FACTS * question.bits,) * 3), question)
+
+    def said(self, question: Question) -> str:
+        """The number."""
+        return f"{_FACTS:g} facts per trained parameter"
 
 
-PART = published_law(
-    _bits,
-    priority=34,
-    largest=1e5,
-    origin="Nichani, Lee and Bietti, arXiv 2412.06538: small transformers from scratch.",
-    said=lambda question: f"{_FACTS:g} facts per trained parameter",
-)
+PART = Nichani()

@@ -9,6 +9,7 @@ parameter; `early` falls with exposures, and with the examples of the whole trai
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from recallscope.common.frequencies import frequent_fraction
 from recallscope.common.shapes import Bool, Float
 from recallscope.theory.law import LawKind
-from recallscope.theory.published import law_of_models, refusal
+from recallscope.theory.published import LawOfModels, refusal
 from recallscope.theory.question import Capacity, Ends, Limit, Question
 from recallscope.theory.recorded_error import SMALL_MODELS, error_near, recorded
 from recallscope.theory.tested_range import beyond, beyond_by
@@ -155,37 +156,46 @@ def spread_near(sizes: Mapping[str, float], value: float, alike: Bool[np.ndarray
     return found.most
 
 
-def _capacity(question: Question) -> Capacity | str:
-    if (reason := refusal(question)) is not None:
-        return reason
-    sizes = sizes_of(question) | {"trained": float(question.trained)}
-    value, stored = recalled(CONSTANTS, question, min(question.exposures, _TO_THE_END))
-    rows = recorded(SMALL_MODELS)
-    known = (rows["method"] == question.method) & (rows["partial"] == question.partial)
-    # Trainings of the first study had another rate and other models than those that were planned.
-    most = spread_near(sizes, value, known & (rows["study"] != "first"))
-    ranges = {name: (rows[name][known].min(), rows[name][known].max()) for name in sizes}
-    most *= 1 + _WIDENS * max(beyond_by(sizes[name], ranges[name]) for name in sizes)
-    limit = Limit.NONE
-    if value < _GOOD:
-        often = recalled(CONSTANTS, question, _TO_THE_END)[0]
-        limit = Limit.EXPOSURES if often - value > 1 - often else Limit.CAPACITY
-    return Capacity(
-        recall=_around(value, most),
-        facts=Ends(*(question.facts * each for each in _around(stored, most))),
-        limit=limit,
-        extrapolated=[said for name in sizes if (said := beyond(name, sizes[name], ranges[name]))],
-        said=f"{sizes['load']:.2g} bits per trained parameter, {question.exposures:,.0f} exposures",
-    )
-
-
 def _around(value: float, most: float) -> Ends:
     return Ends(value, max(value - most, 0.0), min(value + most, 1.0))
 
 
-PART = law_of_models(
-    _capacity,
-    LawKind.FITTED,
-    priority=32,
-    origin="Fitted to small transformers that were trained here.",
-)
+@dataclass(frozen=True)
+class SmallTransformers(LawOfModels):
+    """A law with fitted constants."""
+
+    kind = LawKind.FITTED
+    priority = 32
+    origin = "Fitted to small transformers that were trained here."
+
+    def capacity(self, question: Question) -> Capacity | str:
+        """Recall and the facts that are stored, as trainings near it had them."""
+        if (reason := refusal(question)) is not None:
+            return reason
+        sizes = sizes_of(question) | {"trained": float(question.trained)}
+        value, stored = recalled(CONSTANTS, question, min(question.exposures, _TO_THE_END))
+        rows = recorded(SMALL_MODELS)
+        known = (rows["method"] == question.method) & (rows["partial"] == question.partial)
+        # Trainings of the first study had another rate and other models than the planned ones.
+        most = spread_near(sizes, value, known & (rows["study"] != "first"))
+        ranges = {name: (rows[name][known].min(), rows[name][known].max()) for name in sizes}
+        most *= 1 + _WIDENS * max(beyond_by(sizes[name], ranges[name]) for name in sizes)
+        limit = Limit.NONE
+        if value < _GOOD:
+            often = recalled(CONSTANTS, question, _TO_THE_END)[0]
+            limit = Limit.EXPOSURES if often - value > 1 - often else Limit.CAPACITY
+        return Capacity(
+            recall=_around(value, most),
+            facts=Ends(*(question.facts * each for each in _around(stored, most))),
+            limit=limit,
+            extrapolated=[
+                said for name in sizes if (said := beyond(name, sizes[name], ranges[name]))
+            ],
+            said=(
+                f"{sizes['load']:.2g} bits per trained parameter, {question.exposures:,.0f} "
+                "exposures"
+            ),
+        )
+
+
+PART = SmallTransformers()

@@ -3,64 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem
 from recallscope.theory.accuracy import Accuracies, analyse
-from recallscope.theory.law import Answer, Given, Law, LawKind
+from recallscope.theory.law import Answer, Given, Law, LawKind, Ranges
 from recallscope.theory.noise import POWERS, budget, dominant
 from recallscope.theory.problem_arrays import OVERFLOW, ProblemArrays, arrays_of, no_closed_form
+from recallscope.theory.recorded_error import ComparedProblem, RecordedError
 from recallscope.theory.simulations import recorded_error, simulated_comparisons
 
 _EMBEDDINGS = ("sphere", "gaussian")
 _ACTIVATIONS = (None, "relu", "gelu", "tanh", "quadratic", "centred-relu")
-
-
-@np.errstate(all="ignore")  # what overflows is looked for at the end
-def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
-    s = arrays_of(problems)
-    found = analyse(s)
-    numbers = np.array(found.accuracies)
-    known = np.isfinite(numbers).all(axis=0)
-    named = [dict(zip(Accuracies._fields, each, strict=True)) for each in numbers.T.tolist()]
-    if not given.details:
-        return [
-            Answer(accuracies=each) if fine else Answer(reason=OVERFLOW)
-            for each, fine in zip(named, known.tolist(), strict=True)
-        ]
-    terms = budget(s, found)
-    binding = dominant(s, found, terms)
-    for noises in terms.values():  # what the population leaves of order 1/N is shown as 0
-        noises.update({name: np.where(each > 1e-60, each, 0.0) for name, each in noises.items()})
-    answers = []
-    for place, each in enumerate(named):
-        if not known[place]:
-            answers.append(Answer(reason=OVERFLOW))
-            continue
-        stage, term = binding[place]
-        slopes = _slopes(s.take([place]), stage, term)
-        answers.append(
-            Answer(
-                accuracies=each,
-                noise={
-                    stage: {name: float(variance[place]) for name, variance in noises.items()}
-                    for stage, noises in terms.items()
-                },
-                dominant=(stage, term),
-                exponents=_exponents(slopes, stage, term),
-                slopes=slopes,
-            )
-        )
-    return answers
-
-
-@np.errstate(all="ignore")
-def _bottleneck(problems: Sequence[Problem], accuracy: str) -> list[tuple[str, str]]:
-    s = arrays_of(problems)
-    found = analyse(s)
-    return dominant(s, found, budget(s, found), accuracy)
 
 
 def _exponents(slopes: dict[str, float], stage: str, term: str) -> dict[str, float]:
@@ -96,38 +54,101 @@ def untested_parts(problem: Problem) -> list[str]:
     return found
 
 
-def _explain(problem: Problem, answer: Answer) -> str:
-    if answer.dominant is None:
-        return ""
-    stage, term = (name.replace("_", " ") for name in answer.dominant)
-    law = " · ".join(f"{name}^{power:g}" for name, power in answer.exponents.items() if power)
-    return (
-        "Variances in units of the squared signal of a fact seen as often as the "
-        "average. Together: of a wrong label's logit, for lock of a token's attention "
-        "score. Sampling: of the right label, by how often its fact happened to be "
-        f"seen. Bottleneck: {term} of {stage}, as {law or 'a constant'}."
-    )
+@dataclass(frozen=True)
+class ClosedForms(Law):
+    """Three steps on random embeddings."""
 
-
-PART = Law(
-    applies=no_closed_form,
-    predict=_predict,
-    untested=untested_parts,
-    recorded_error=recorded_error,
-    comparisons=simulated_comparisons,
-    bottleneck=_bottleneck,
-    explain=_explain,
-    kind=LawKind.DERIVED,
-    priority=30,
-    about="predicted accuracies",
-    origin="Closed forms, nothing fitted.",
-    step=1.096,
-    widens=1.3,
-    tested={
+    kind = LawKind.DERIVED
+    priority = 30
+    about = "predicted accuracies"
+    origin = "Closed forms, nothing fitted."
+    step = 1.096
+    widens = 1.3
+    tested: ClassVar[Ranges] = {
         "vocab": (256, 16384),
         "dim": (16, 1024),
         "length": (2, 1024),
         "samples per fact": (0, 400),
         "width": (64, 16384),
-    },
-)
+    }
+
+    @np.errstate(all="ignore")  # what overflows is looked for at the end
+    def predict(self, problems: Sequence[Problem], given: Given) -> list[Answer]:
+        """An answer for each of the problems."""
+        s = arrays_of(problems)
+        found = analyse(s)
+        numbers = np.array(found.accuracies)
+        known = np.isfinite(numbers).all(axis=0)
+        named = [dict(zip(Accuracies._fields, each, strict=True)) for each in numbers.T.tolist()]
+        if not given.details:
+            return [
+                Answer(accuracies=each) if fine else Answer(reason=OVERFLOW)
+                for each, fine in zip(named, known.tolist(), strict=True)
+            ]
+        terms = budget(s, found)
+        binding = dominant(s, found, terms)
+        for noises in terms.values():  # what the population leaves of order 1/N is shown as 0
+            noises.update(
+                {name: np.where(each > 1e-60, each, 0.0) for name, each in noises.items()}
+            )
+        answers = []
+        for place, each in enumerate(named):
+            if not known[place]:
+                answers.append(Answer(reason=OVERFLOW))
+                continue
+            stage, term = binding[place]
+            slopes = _slopes(s.take([place]), stage, term)
+            answers.append(
+                Answer(
+                    accuracies=each,
+                    noise={
+                        stage: {name: float(variance[place]) for name, variance in noises.items()}
+                        for stage, noises in terms.items()
+                    },
+                    dominant=(stage, term),
+                    exponents=_exponents(slopes, stage, term),
+                    slopes=slopes,
+                )
+            )
+        return answers
+
+    @np.errstate(all="ignore")
+    def bottleneck(self, problems: Sequence[Problem], accuracy: str) -> list[tuple[str, str]]:
+        """The stage and the noise that limit an accuracy."""
+        s = arrays_of(problems)
+        found = analyse(s)
+        return dominant(s, found, budget(s, found), accuracy)
+
+    def explain(self, problem: Problem, answer: Answer) -> str:
+        """A sentence or more on an answer."""
+        if answer.dominant is None:
+            return ""
+        stage, term = (name.replace("_", " ") for name in answer.dominant)
+        law = " · ".join(f"{name}^{power:g}" for name, power in answer.exponents.items() if power)
+        return (
+            "Variances in units of the squared signal of a fact seen as often as the "
+            "average. Together: of a wrong label's logit, for lock of a token's attention "
+            "score. Sampling: of the right label, by how often its fact happened to be "
+            f"seen. Bottleneck: {term} of {stage}, as {law or 'a constant'}."
+        )
+
+    def applies(self, problem: Problem) -> str | None:
+        """Why the law says nothing of a problem; None if it does."""
+        return no_closed_form(problem)
+
+    def untested(self, problem: Problem) -> list[str]:
+        """What else of a problem it was not compared at."""
+        return untested_parts(problem)
+
+    def recorded_error(
+        self, problem: Problem, accuracy: str, predicted: float
+    ) -> RecordedError | None:
+        """How far off it was near a problem."""
+        return recorded_error(problem, accuracy, predicted)
+
+    def comparisons(self) -> Sequence[ComparedProblem]:
+        """The problems it was compared with."""
+        return simulated_comparisons()
+
+
+PART = ClosedForms()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from recallscope.common.frequencies import FREQUENCIES, frequencies_of
 from recallscope.parts.naming import ARRAYS
 from recallscope.problem import Problem
 from recallscope.theory import table_prediction
-from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law, LawKind
+from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law, LawKind, Ranges
 from recallscope.theory.laws.tables import NEEDS_ARRAYS
 from recallscope.theory.laws.three_step import untested_parts
 from recallscope.theory.problem_arrays import no_form_for_parts
@@ -26,21 +28,6 @@ _FREE = (*FREQUENCIES, "distractor_frequencies")
 _OFTEN = 1000.0  # samples for each fact; as good as infinitely many
 
 
-def _applies(problem: Problem) -> str | None:
-    if dict(problem.declared).get("frequencies", "uniform") == "uniform":
-        return "it is about facts of unequal frequency"
-    if reason := no_form_for_parts(problem, _FREE):
-        return reason
-    for given, name in (
-        (problem.regime != "limit", "finite steps"),
-        (problem.width is not None, "an MLP"),
-        (problem.trigger_in_values, "a trigger in the values"),
-    ):
-        if given:
-            return f"no law of three steps for {name} with facts of unequal frequency"
-    return None
-
-
 def _work(problem: Problem) -> float:
     """Multiply-adds of one training set: sums over tokens, and two reads of all facts."""
     return problem.vocab * problem.dim * (8.0 * problem.dim + 2.0 * problem.vocab)
@@ -48,21 +35,6 @@ def _work(problem: Problem) -> float:
 
 def _draws(problem: Problem) -> int:
     return int(np.clip(_MULTIPLY_ADDS / _work(problem), _LEAST_DRAWS, _MOST_DRAWS))
-
-
-def _seconds(problem: Problem) -> float:
-    return _draws(problem) * _work(problem) / _PER_SECOND
-
-
-def _solved(problem: Problem, size: str) -> tuple[float, float]:
-    """The sizes at which a prediction takes some seconds at most."""
-    ends = {"samples": (1, 1e6 * problem.vocab), "length": (2, 4096), "zipf_exponent": (0, 10)}
-    low, high = ends.get(size, (4, 16_384))
-    while size in ("vocab", "dim") and high > low:
-        if _work(problem.replace(**{size: int(high)})) <= _MOST_WORK:
-            break
-        high /= 2
-    return low, max(high, low)
 
 
 def unequal_steps(problem: Problem, given: Given = NOTHING_GIVEN) -> list[Steps]:
@@ -96,21 +68,6 @@ def unequal_steps(problem: Problem, given: Given = NOTHING_GIVEN) -> list[Steps]
     return found
 
 
-def _predict(problems: Sequence[Problem], given: Given) -> list[Answer]:
-    answers = []
-    for place, problem in enumerate(problems):
-        if ARRAYS.fullmatch(problem.embedding) and given.embeddings is None:
-            answers.append(Answer(reason=NEEDS_ARRAYS))
-            continue
-        if (seconds := _seconds(problem)) > _MOST_SECONDS:
-            said = f"no prediction: it would take about {seconds / 60:,.0f} minutes"
-            answers.append(Answer(reason=f"{said}; choose a smaller vocab or dim"))
-            continue
-        found = unequal_steps(problem, given._part(place, 1, len(problems)))
-        answers.append(_answer(problem, found))
-    return answers
-
-
 def _answer(problem: Problem, found: list[Steps]) -> Answer:
     marked = frequencies_of(problem, problem.vocab)
     names = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
@@ -132,46 +89,94 @@ def _answer(problem: Problem, found: list[Steps]) -> Answer:
     )
 
 
-def _recorded_error(problem: Problem, accuracy: str, expected: float) -> RecordedError | None:
-    rows = recorded("unequal_steps.csv")
-    name, often = accuracy.removesuffix("_accuracy"), problem.samples / problem.vocab
-    sizes = {name: float(getattr(problem, name)) for name in ("vocab", "dim", "length")}
-    return error_near(
-        sizes | {"often": min(often, _OFTEN)},
-        expected,
-        {**rows, "often": np.minimum(rows["samples"] / rows["vocab"], _OFTEN)},
-        rows[f"predicted_{name}"],
-        rows[f"measured_{name}"],
-    )
+@dataclass(frozen=True)
+class UnequalFrequencies(Law):
+    """Three steps on facts of unequal frequency."""
 
-
-def _explain(problem: Problem, answer: Answer) -> str:
-    found = answer.quantities
-    return (
-        f"Facts recalled more often than not: {found['facts_kept']:,.0f}, the most frequent. "
-        f"Counted once each, {found['recall_per_fact']:.3f} of all facts are recalled."
-    )
-
-
-PART = Law(
-    applies=_applies,
-    predict=_predict,
-    untested=untested_parts,
-    recorded_error=_recorded_error,
-    solved=_solved,
-    seconds=_seconds,
-    explain=_explain,
-    kind=LawKind.DERIVED,
-    priority=45,
-    about="predicted for facts of unequal frequency",
-    origin="Attention vectors and memories are drawn from their law, nothing fitted.",
-    step=4.0,
-    close=1.02,
-    tested={
+    kind = LawKind.DERIVED
+    priority = 45
+    about = "predicted for facts of unequal frequency"
+    origin = "Attention vectors and memories are drawn from their law, nothing fitted."
+    step = 4.0
+    close = 1.02
+    tested: ClassVar[Ranges] = {
         "vocab": (64, 1024),
         "dim": (8, 256),
         "length": (2, 64),
         "samples per fact": (1, math.inf),
         "zipf_exponent": (0, 2),
-    },
-)
+    }
+
+    def applies(self, problem: Problem) -> str | None:
+        """Why the law says nothing of a problem; None if it does."""
+        if dict(problem.declared).get("frequencies", "uniform") == "uniform":
+            return "it is about facts of unequal frequency"
+        if reason := no_form_for_parts(problem, _FREE):
+            return reason
+        for given, name in (
+            (problem.regime != "limit", "finite steps"),
+            (problem.width is not None, "an MLP"),
+            (problem.trigger_in_values, "a trigger in the values"),
+        ):
+            if given:
+                return f"no law of three steps for {name} with facts of unequal frequency"
+        return None
+
+    def predict(self, problems: Sequence[Problem], given: Given) -> list[Answer]:
+        """An answer for each of the problems."""
+        answers = []
+        for place, problem in enumerate(problems):
+            if ARRAYS.fullmatch(problem.embedding) and given.embeddings is None:
+                answers.append(Answer(reason=NEEDS_ARRAYS))
+                continue
+            if (seconds := self.seconds(problem)) > _MOST_SECONDS:
+                said = f"no prediction: it would take about {seconds / 60:,.0f} minutes"
+                answers.append(Answer(reason=f"{said}; choose a smaller vocab or dim"))
+                continue
+            found = unequal_steps(problem, given._part(place, 1, len(problems)))
+            answers.append(_answer(problem, found))
+        return answers
+
+    def recorded_error(
+        self, problem: Problem, accuracy: str, expected: float
+    ) -> RecordedError | None:
+        """How far off it was near a problem."""
+        rows = recorded("unequal_steps.csv")
+        name, often = accuracy.removesuffix("_accuracy"), problem.samples / problem.vocab
+        sizes = {name: float(getattr(problem, name)) for name in ("vocab", "dim", "length")}
+        return error_near(
+            sizes | {"often": min(often, _OFTEN)},
+            expected,
+            {**rows, "often": np.minimum(rows["samples"] / rows["vocab"], _OFTEN)},
+            rows[f"predicted_{name}"],
+            rows[f"measured_{name}"],
+        )
+
+    def solved(self, problem: Problem, size: str) -> tuple[float, float]:
+        """The sizes at which a prediction takes some seconds at most."""
+        ends = {"samples": (1, 1e6 * problem.vocab), "length": (2, 4096), "zipf_exponent": (0, 10)}
+        low, high = ends.get(size, (4, 16_384))
+        while size in ("vocab", "dim") and high > low:
+            if _work(problem.replace(**{size: int(high)})) <= _MOST_WORK:
+                break
+            high /= 2
+        return low, max(high, low)
+
+    def seconds(self, problem: Problem) -> float:
+        """About how long a prediction takes."""
+        return _draws(problem) * _work(problem) / _PER_SECOND
+
+    def explain(self, problem: Problem, answer: Answer) -> str:
+        """A sentence or more on an answer."""
+        found = answer.quantities
+        return (
+            f"Facts recalled more often than not: {found['facts_kept']:,.0f}, the most frequent. "
+            f"Counted once each, {found['recall_per_fact']:.3f} of all facts are recalled."
+        )
+
+    def untested(self, problem: Problem) -> list[str]:
+        """What else of a problem it was not compared at."""
+        return untested_parts(problem)
+
+
+PART = UnequalFrequencies()

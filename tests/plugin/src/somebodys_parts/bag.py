@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from torch import Tensor, nn
 
-from recallscope.learning.learner import Setup
-from recallscope.models.kind import Model
+from recallscope import Model, Setup
 
 
 class Bag(nn.Module):
@@ -25,4 +26,9 @@ class Bag(nn.Module):
         return (self.tokens[marked] @ self.readout.T)[:, None]
 
 
-MODEL = Model(build=Bag, reads_ids=True)
+@dataclass(frozen=True)
+class BagModel(Model):
+    reads_ids = True
+
+    def build(self, setup: Setup) -> Bag:
+        return Bag(setup)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 
-from recallscope.experiment.metric import Metric
-from recallscope.parts.field import Field
+from recallscope import Metric, problem_field
 
 
-def measure(setup, logits) -> float:
-    tokens, position, _ = setup.samples(0, setup.test_samples, "test")
-    with torch.no_grad():
-        sure = logits(tokens, position).softmax(dim=1).amax(dim=1) > setup.problem.sure
-    return sure.double().mean().item()
+@dataclass(frozen=True)
+class Confidence(Metric):
+    sure: float = problem_field(0.5, low=0.0, high=1.0, help="Above this, it is sure.")
 
-
-METRIC = Metric(
-    measure=measure,
-    fields={"sure": Field(default=0.5, low=0.0, high=1.0, help="Above this, it is sure.")},
-)
+    def measure(self, setup, logits) -> float:
+        tokens, position, _ = setup.samples(0, setup.test_samples, "test")
+        with torch.no_grad():
+            sure = logits(tokens, position).softmax(dim=1).amax(dim=1) > self.sure
+        return sure.double().mean().item()

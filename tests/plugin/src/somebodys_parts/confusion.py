@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 
-from recallscope.experiment.metric import Metric
+from recallscope import Metric
 
 
-def measure(setup, learnt) -> torch.Tensor:
-    tokens, position, label = setup.samples(0, setup.test_samples, "test")
-    with torch.no_grad():
-        answer = learnt(tokens, position).argmax(dim=1)
-    found = torch.zeros(setup.problem.vocab, setup.problem.vocab, dtype=torch.int64)
-    return found.index_put_((label, answer), torch.ones_like(answer), accumulate=True)
-
-
-METRIC = Metric(measure=measure)
+@dataclass(frozen=True)
+class Confusion(Metric):
+    def measure(self, setup, logits) -> torch.Tensor:
+        tokens, position, label = setup.samples(0, setup.test_samples, "test")
+        with torch.no_grad():
+            answer = logits(tokens, position).argmax(dim=1)
+        found = torch.zeros(setup.problem.vocab, setup.problem.vocab, dtype=torch.int64)
+        return found.index_put_((label, answer), torch.ones_like(answer), accumulate=True)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from recallscope import Family, Field, Problem
-from recallscope.models.family import independent_rows
+from recallscope import Family, problem_field
 
 
-def rows(random: np.random.Generator, count: int, dim: int, problem: Problem) -> np.ndarray:
-    drawn = random.standard_normal((count, dim)) / np.sqrt(dim)
-    drawn[:, 0] += problem.lean
-    return drawn
+@dataclass(frozen=True)
+class Leaning(Family):
+    lean: float = problem_field(
+        0.0, low=0.0, high=4.0, monotone=-1, scale="linear", help="How far rows lean."
+    )
 
-
-LEAN = Field(default=0.0, low=0.0, high=4.0, monotone=-1, scale="linear", help="How far rows lean.")
-FAMILY = Family(draw=independent_rows(rows), fields={"lean": LEAN})
+    def rows(self, random: np.random.Generator, count: int, dim: int) -> np.ndarray:
+        drawn = random.standard_normal((count, dim)) / np.sqrt(dim)
+        drawn[:, 0] += self.lean
+        return drawn

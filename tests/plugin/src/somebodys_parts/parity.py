@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from recallscope.parts.field import Field
-from recallscope.problem import Problem, ProblemError
-from recallscope.tasks.kind import Task
-from recallscope.tasks.recall import RecallTask, Samples
+from dataclasses import dataclass
+
+from recallscope import Problem, ProblemError, RecallTask, Samples, Task, problem_field
 
 
 class Classes:
@@ -20,13 +19,13 @@ class Classes:
         return samples._replace(label=samples.label % self.classes)
 
 
-def check(problem: Problem) -> None:
-    if problem.classes > problem.vocab:
-        raise ProblemError(f"there are more classes ({problem.classes}) than tokens")
+@dataclass(frozen=True)
+class Parity(Task):
+    classes: int = problem_field(2, low=2, help="How many labels there are.")
 
+    def make(self, problem: Problem, seed: int) -> Classes:
+        return Classes(problem, seed)
 
-TASK = Task(
-    make=Classes,
-    fields={"classes": Field(default=2, low=2, help="How many labels there are.")},
-    check=check,
-)
+    def check(self, problem: Problem) -> None:
+        if self.classes > problem.vocab:
+            raise ProblemError(f"there are more classes ({self.classes}) than tokens")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
-from recallscope.models.family import Family, independent_rows
-from recallscope.parts.field import Field
-from recallscope.problem import Problem
+from recallscope import Family, problem_field
 
 
-def rows(random: np.random.Generator, count: int, dim: int, problem: Problem) -> np.ndarray:
-    spread = math.sqrt(problem.degrees / (problem.degrees - 2))
-    return random.standard_t(problem.degrees, (count, dim)) / (spread * math.sqrt(dim))
+@dataclass(frozen=True)
+class StudentT(Family):
+    degrees: float = problem_field(5.0, low=2.1, help="Degrees of freedom.")
 
-
-FAMILY = Family(
-    draw=independent_rows(rows),
-    fields={"degrees": Field(default=5.0, low=2.1, help="Degrees of freedom.")},
-)
+    def rows(self, random: np.random.Generator, count: int, dim: int) -> np.ndarray:
+        spread = math.sqrt(self.degrees / (self.degrees - 2))
+        return random.standard_t(self.degrees, (count, dim)) / (spread * math.sqrt(dim))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 
-from recallscope import Field, Model
-from recallscope.learning.learner import Setup
+from recallscope import Model, Setup, problem_field
 
 HEADS = 2
 
@@ -32,8 +33,11 @@ class TwoLayers(nn.Module):
         return self.unembed(self.layers(self.embed(input_ids) + self.place))
 
 
-MODEL = Model(
-    build=TwoLayers,
-    reads_ids=True,
-    fields={"dropout": Field(default=0.1, low=0.0, high=0.9, help="The fraction that is dropped.")},
-)
+@dataclass(frozen=True)
+class TwoLayersModel(Model):
+    reads_ids = True
+
+    dropout: float = problem_field(0.1, low=0.0, high=0.9, help="The fraction that is dropped.")
+
+    def build(self, setup: Setup) -> TwoLayers:
+        return TwoLayers(setup)
