@@ -23,6 +23,7 @@ from recallscope.statistics.intervals import Interval
 from recallscope.sweeps.spec import Sweep
 from recallscope.theory.capacity import solve
 from reproduction.intervals import UNKNOWN
+from reproduction.recorded_names import with_todays_names
 from reproduction.verdict import LEVEL
 
 _FIELDS = ("vocab", "samples", "dim", "length", "width", "activation", "embedding")
@@ -142,7 +143,7 @@ def write_sizes(path: Path, by_sweep: Mapping[str, Sequence[CriticalSize]]) -> N
 def read_sizes(path: Path) -> dict[str, list[CriticalSize]]:
     """The critical sizes of every sweep, in their order."""
     by_sweep: dict[str, list[CriticalSize]] = {}
-    for row in read_csv(path) if path.exists() else ():
+    for row in with_todays_names(read_csv(path)) if path.exists() else ():
         by_sweep.setdefault(row["sweep"], []).append(_size(row))
     return by_sweep
 

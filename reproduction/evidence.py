@@ -8,11 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from recallscope.record import Record
 from reproduction.critical_sizes import CriticalSize, read_sizes
-from reproduction.runs import records_of
+from reproduction.runs import read_runs, records_of
 from reproduction.sweeps import SizedSweep
 
 BUNDLE = Path(__file__).with_name("bundle")
@@ -37,9 +36,7 @@ class Evidence:
     def at(cls, folder: Path) -> Evidence:
         """The two tables of a folder, which may not be there yet."""
         path = folder / RUNS
-        table = (
-            pq.read_table(path) if path.exists() else pa.table({"sweep": pa.array([], pa.string())})
-        )
+        table = read_runs(path) if path.exists() else pa.table({"sweep": pa.array([], pa.string())})
         return cls(table, read_sizes(folder / CRITICAL_SIZES))
 
     def has(self, sweep: SizedSweep) -> bool:

@@ -20,7 +20,7 @@ def noises(problem: Problem, seed: int) -> dict[str, float]:
     from recallscope.validation.monte_carlo import measure  # loads torch, which a report needs not
 
     found = measure(problem, seed)
-    return {name: found["one_step", name] for name in NOISES}
+    return {name: found["first_gradient", name] for name in NOISES}
 
 
 def decoders(problem: Problem, seed: int) -> dict[str, float]:

@@ -14,7 +14,7 @@ from recallscope.problem import Problem
 
 WIDER, WIDE = 8, 2048  # times as wide, but no wider than this, or than twice as wide
 DIMENSIONS = 4  # times as many
-ACCURACIES = ("recall_accuracy", "one_step_accuracy")
+ACCURACIES = ("recall_accuracy", "first_gradient_accuracy")
 
 
 def changes(problem: Problem) -> dict[str, Problem]:
@@ -48,7 +48,7 @@ def limits(problem: Problem, seed: int) -> dict[str, float]:
 
     >>> problem = Problem(vocab=64, samples=256, dim=16, length=4, width=32, activation="tanh")
     >>> sorted(limits(problem, seed=0))[:3]
-    ['one_step_accuracy_as_it_is', 'one_step_accuracy_more_dimensions', ...]
+    ['first_gradient_accuracy_as_it_is', 'first_gradient_accuracy_more_dimensions', ...]
     """
     from recallscope.experiment.run import run
 

@@ -19,10 +19,11 @@ import pyarrow.parquet as pq
 from recallscope.common.rows import problem_of, row_of
 from recallscope.problem import Problem
 from recallscope.record import Provenance, Record, Status
+from reproduction.recorded_names import todays_name
 
 _METRIC = "metric: "
 _MEASURED = (
-    *("reason", "test_samples", "lock_accuracy", "recall_accuracy", "one_step_accuracy"),
+    *("reason", "test_samples", "attention_accuracy", "recall_accuracy", "first_gradient_accuracy"),
     *("score_signal", "score_noise", "trigger_cosine", "first_value_cosine"),
     "second_value_cosine",
 )
@@ -34,11 +35,19 @@ def table_of(sweep: str, records: Sequence[Record]) -> pa.Table:
     return pa.Table.from_pylist([_row(sweep, record) for record in records])
 
 
+def read_runs(path: Path) -> pa.Table:
+    """The table of a file, with the names that are used today."""
+    table = pq.read_table(path)
+    table = table.rename_columns([todays_name(name) for name in table.column_names])
+    sweeps = pa.array([todays_name(name) for name in table["sweep"].to_pylist()], pa.string())
+    return table.set_column(table.column_names.index("sweep"), "sweep", sweeps)
+
+
 def with_sweep(path: Path, sweep: str, records: Sequence[Record]) -> pa.Table:
     """Return the table of a file, if there is one, with the runs of one more sweep."""
     tables = [table_of(sweep, records)]
     if path.exists():
-        tables.insert(0, pq.read_table(path).filter(pc.field("sweep") != sweep))
+        tables.insert(0, read_runs(path).filter(pc.field("sweep") != sweep))
     return _without_empty_columns(pa.concat_tables(tables, promote_options="permissive"))
 
 

@@ -14,22 +14,27 @@ from pathlib import Path
 
 import numpy as np
 
+from reproduction.recorded_names import with_todays_names
+
 ROOT = Path(__file__).parents[1]
 STUDIES = Path(__file__).with_name("studies")
 
 PLACES = (
     ("README.md", "fresh problems recall was off by {recall:.3f} on average, and by {hard:.3f}"),
     ("README.md", "No record was lost in {faults:,} injected faults"),
-    ("docs/limitations.md", "error is {lock:.4f} for lock, {recall:.4f} for recall and {one:.4f}"),
-    ("docs/limitations.md", "it is {hard_lock:.4f}, {hard:.4f} and {hard_one:.4f}"),
+    (
+        "docs/limitations.md",
+        "error is {attention:.4f} for attention, {recall:.4f} for recall and {first:.4f}",
+    ),
+    ("docs/limitations.md", "it is {hard_attention:.4f}, {hard:.4f} and {hard_first:.4f}"),
     ("docs/limitations.md", "in the other 60 it is off by {above:.4f}, where their mean"),
-    ("docs/theory.md", "| lock | {lock:.4f} |"),
+    ("docs/theory.md", "| attention | {attention:.4f} |"),
     ("docs/theory.md", "| recall | {recall:.4f} |"),
     (
         "docs/tutorials/predict-and-check.md",
         "error of recall is {recall:.4f}, and {hard:.3f} where",
     ),
-    ("docs/tutorials/predict-and-check.md", "For lock it is {hard_lock:.3f} there"),
+    ("docs/tutorials/predict-and-check.md", "For attention it is {hard_attention:.3f} there"),
     ("docs/sweeps.md", "{faults:,} faults were injected"),
     ("reproduction/studies/faults/README.md", "No record was lost in {faults:,} faults"),
     ("docs/end-of-training.md", "had an error of **{trained:.3f}** in mean recall"),
@@ -50,7 +55,7 @@ PLACES = (
 def rows_of(path: str) -> list[dict[str, str]]:
     """The rows of a table of the studies."""
     with (STUDIES / path).open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+        return with_todays_names(csv.DictReader(file))
 
 
 def off(rows: list[dict[str, str]], predicted: str, measured: str) -> float:
@@ -66,9 +71,9 @@ def shared_numbers() -> dict[str, float]:
         rows_of("random_problems/fresh-predictions.csv"),
     )
     for name, column in (
-        ("lock", "lock_accuracy"),
+        ("attention", "attention_accuracy"),
         ("recall", "recall_accuracy"),
-        ("one", "one_step_accuracy"),
+        ("first", "first_gradient_accuracy"),
     ):
         pairs = [
             {"expected": there[column], "found": here[column]}

@@ -16,7 +16,7 @@ from recallscope.theory.noise import budget
 from recallscope.theory.problem_arrays import arrays_of
 from recallscope.theory.simulations import recorded_error
 
-ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+ACCURACIES = ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy")
 NO_SIGNAL = 1e12  # a noise above this means no signal: its size is rounding error
 AT_ONCE = 250
 ERRORS = 20  # the number of recorded errors that are compared: each takes a while

@@ -89,7 +89,7 @@ def law(dims=(32, 48, 64, 96, 128), lengths=(16, 64, 256), **changes) -> dict[st
 
 def compared(shift=0.2, rows=4) -> list[dict[str, Any]]:
     """Ablations; the last one lost all its pairs."""
-    names = ("embedding", "trigger in the values", "mlp", "steps", "one step")
+    names = ("embedding", "trigger in the values", "mlp", "steps", "first gradient")
     found = [
         {
             **{"ablation": names[at % 5], "a": "sphere embeddings", "b": "Gaussian embeddings"},
@@ -110,7 +110,11 @@ def compared(shift=0.2, rows=4) -> list[dict[str, Any]]:
 def checked(scale=1.0) -> dict[str, Any]:
     """A check of five noises; a small scale makes all of them nearly level."""
     noises = [
-        *(("one_step", "interference"), ("lock", "gradient_noise"), ("lock", "signal")),
+        *(
+            ("first_gradient", "interference"),
+            ("attention", "gradient_noise"),
+            ("attention", "signal"),
+        ),
         *(("recall", "kernel_interference"), ("recall", "mean_bias")),
     ]
     factors = np.array([0.5, 0.71, 1, 1.41, 2])
@@ -132,7 +136,7 @@ def checked(scale=1.0) -> dict[str, Any]:
     return {
         "problem": PROBLEM | {"samples": 2048, "width": 256, "activation": "relu"},
         "seeds": 64,
-        "failed": [{"stage": "lock", "term": "gradient_noise"}],
+        "failed": [{"stage": "attention", "term": "gradient_noise"}],
         "comparisons": comparisons,
     }
 
@@ -151,7 +155,7 @@ def diagram(xs=None, ys=None, length=16, **changes) -> dict[str, Any]:
             predicted = float(1 / (1 + (crossing(x) / y) ** 2))
             mean = predicted + (0.04 if x > 200 and y < 200 else 0.002)
             kind = ("recall", "interference") if x < 100 else ("recall", "sampling")
-            kind = ("lock", "mean_bias") if y < 300 and x < 150 else kind
+            kind = ("attention", "mean_bias") if y < 300 and x < 150 else kind
             cells.append(
                 {
                     **{"x": x, "y": y, "mean": mean, "predicted": predicted},

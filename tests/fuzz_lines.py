@@ -66,7 +66,7 @@ _NAMES = {
     "--regime": "limit literal",
     "--activation": "relu gelu tanh quadratic identity",
     "--embedding": "sphere gaussian rademacher orthogonal structured own.npz",
-    "--accuracy": "recall lock one-step",
+    "--accuracy": "recall attention first-gradient",
     "--for": "samples dim width vocab length facts rank exposures d-model",
     "--drop": "failed infeasible ok",
     "--method": "pretrain full lora memory edit",

@@ -112,7 +112,11 @@ def _runs(search, critical: float) -> list[Record]:
         problem = search.problem.replace(**{search.quantity: size})
         found.append(
             record_of(
-                problem, seed, recall_accuracy=rate, lock_accuracy=rate, one_step_accuracy=rate
+                problem,
+                seed,
+                recall_accuracy=rate,
+                attention_accuracy=rate,
+                first_gradient_accuracy=rate,
             )
         )
     return found
@@ -140,24 +144,24 @@ def _factorial(problem: Problem, noise: float, samples: float = 1.0) -> dict[str
     return {"recall_accuracy": _sigmoid((x - 8) / 3 + noise)}
 
 
-def _locking(problem: Problem, noise: float) -> dict[str, float]:
-    locked = _sigmoid(3 * math.log(problem.samples / 500) + noise)
+def _attention(problem: Problem, noise: float) -> dict[str, float]:
+    found = _sigmoid(3 * math.log(problem.samples / 500) + noise)
     return {
-        "lock_accuracy": locked,
-        "recall_accuracy": 0.5 * locked,
-        "trigger_cosine": min(locked + noise, 1.0),
+        "attention_accuracy": found,
+        "recall_accuracy": 0.5 * found,
+        "trigger_cosine": min(found + noise, 1.0),
     }
 
 
 def _trained(gain: Callable[[Problem], float]) -> Callable[..., dict[str, Any]]:
-    """Seeds with a high cosine lock in the end, and `gain` is added to what they had."""
+    """Seeds with a high cosine find the trigger, and `gain` is added to what they had."""
 
     def truth(problem, noise):
         cosine = 0.3 + 10 * noise
         early = 0.7 if cosine > 0.3 else 0.1
         return {
-            "lock_accuracy": min(early + gain(problem), 1.0),
-            "metrics": {"curve_lock": (early, 0.0), "curve_cosine": (cosine, 0.0)},
+            "attention_accuracy": min(early + gain(problem), 1.0),
+            "metrics": {"curve_attention": (early, 0.0), "curve_cosine": (cosine, 0.0)},
         }
 
     return truth
@@ -300,7 +304,7 @@ SUPPORTING = {
     "random-wide": lambda p: 0.95 * p.vocab,
     "three-steps": _over_the_bound(lambda p: 1.0),
     "capacity": _finite,
-    "capacity-one-step": lambda p: 0.3 * p.dim**1.2 * (p.samples / p.length) ** 0.4,
+    "capacity-first-gradient": lambda p: 0.3 * p.dim**1.2 * (p.samples / p.length) ** 0.4,
     "capacity-population": _all_data,
     "factorial": _factorial,
     "factorial-mlp": _factorial,
@@ -308,7 +312,7 @@ SUPPORTING = {
     "without-mlp": lambda p, noise: {"recall_accuracy": 0.5 + noise},
     "with-mlp": _with_mlp(-0.2),
     "noises": _noises(_leader),
-    "locking": _locking,
+    "attention": _attention,
     "saturating": _trained(lambda p: 0.0 if p.saturation > 30 else 0.3),
     "oscillating": _oscillating(over=3.0),
     "decoders": _decoders(3.0),
@@ -370,7 +374,9 @@ ALSO_CONTRADICTING = {
 
 
 def _without_a_cosine(problem: Problem, noise: float) -> dict[str, Any]:
-    """Seeds with a low cosine are those that lock."""
+    """Seeds with a low cosine are those that find the trigger."""
     found = _trained(lambda p: 0.0 if p.saturation > 30 else 0.3)(problem, noise)
-    lock, cosine = (found["metrics"][f"curve_{name}"][0] for name in ("lock", "cosine"))
-    return found | {"metrics": {"curve_lock": (lock, 0.0), "curve_cosine": (-cosine, 0.0)}}
+    attention, cosine = (found["metrics"][f"curve_{name}"][0] for name in ("attention", "cosine"))
+    return found | {
+        "metrics": {"curve_attention": (attention, 0.0), "curve_cosine": (-cosine, 0.0)}
+    }

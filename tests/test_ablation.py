@@ -68,7 +68,7 @@ def test_all_that_apply():
     names = [made.name for made in applicable(PROBLEM)]
     assert names == ["embedding", "trigger", "steps", "batch", "gaussian"]
     assert "mlp" in [made.name for made in applicable(MLP)]
-    assert "steps" not in [made.name for made in applicable(PROBLEM, "lock_accuracy")]
+    assert "steps" not in [made.name for made in applicable(PROBLEM, "attention_accuracy")]
     population = PROBLEM.replace(samples=math.inf, embedding="orthogonal", dim=65)
     assert [made.name for made in applicable(population)] == ["trigger", "steps"]
 
@@ -79,7 +79,7 @@ def test_ablations_that_do_not_apply_are_refused():
         ("depth", PROBLEM, "recall_accuracy", "an ablation is one of embedding, mlp, trigger"),
         ("mlp", PROBLEM, "recall_accuracy", "takes the MLP away, and there is none; give a width"),
         ("batch", population, "recall_accuracy", "samples are inf already"),
-        ("steps", PROBLEM, "lock_accuracy", "compares recall after three steps with one step"),
+        ("steps", PROBLEM, "attention_accuracy", "compares recall after three steps"),
         ("gaussian", PROBLEM.replace(embedding="gaussian"), "recall_accuracy", "are so already"),
         (
             "embedding",
@@ -87,7 +87,7 @@ def test_ablations_that_do_not_apply_are_refused():
             "recall_accuracy",
             "changes random embeddings, not orthogonal; give sphere, gaussian or rademacher",
         ),
-        ("trigger", PROBLEM, "accuracy", "accuracy must be one of lock_accuracy"),
+        ("trigger", PROBLEM, "accuracy", "accuracy must be one of attention_accuracy"),
     ]:
         with pytest.raises(ProblemError, match=said):
             ablate(name, problem, accuracy)

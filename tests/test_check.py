@@ -16,7 +16,7 @@ from recallscope import Problem, ProblemError
 from recallscope.models.embeddings import draw_embeddings
 from recallscope.plotting.check import check_figure
 from recallscope.plotting.style import check_path, save
-from recallscope.theory import locking, readout
+from recallscope.theory import attention_scores, readout
 from recallscope.validation import check_tables
 from recallscope.validation.check import CheckOutcome, Measured, check, compare, measure_around
 from recallscope.validation.check_tables import compare_tables, measure_tables_around
@@ -71,15 +71,15 @@ def assert_passes(name: str) -> None:
 WRONG = [
     (readout, "interference", "attention", "samples", {("recall", "interference")}),
     (readout, "kernel_interference", "quadratic", "dim", {("recall", "kernel_interference")}),
-    (readout, "gradient_noise", "attention", "samples", {("one_step", "gradient_noise")}),
+    (readout, "gradient_noise", "attention", "samples", {("first_gradient", "gradient_noise")}),
     (readout, "mean_bias", "attention", "samples", {("recall", "mean_bias")}),
     (readout, "mlp_noise", "mlp", "width", {("recall", "mlp_noise")}),
     (readout, "sampling", "attention", "samples", {("recall", "sampling")}),
-    (locking, "memorisation", "attention", "samples", {("lock", "memorisation")}),
-    (locking, "cross_talk", "attention", "dim", {("lock", "cross_talk")}),
-    (locking, "mean_bias", "long", "length", {("lock", "mean_bias")}),
-    (locking, "gradient_noise", "long", "length", {("lock", "gradient_noise")}),
-    (locking, "mlp_noise", "mlp", "length", {("lock", "mlp_noise")}),
+    (attention_scores, "memorisation", "attention", "samples", {("attention", "memorisation")}),
+    (attention_scores, "cross_talk", "attention", "dim", {("attention", "cross_talk")}),
+    (attention_scores, "mean_bias", "long", "length", {("attention", "mean_bias")}),
+    (attention_scores, "gradient_noise", "long", "length", {("attention", "gradient_noise")}),
+    (attention_scores, "mlp_noise", "mlp", "length", {("attention", "mlp_noise")}),
 ]
 
 
@@ -106,8 +106,8 @@ def test_a_wrong_exponent_fails_by_name(
         given = dict(zip(names, args, strict=False)) | keywords
         factor = np.asarray(given[size]) / getattr(problem, size)
         value = right(*args, **keywords)
-        if isinstance(value, locking.Spread):
-            return locking.Spread(value.tokens * factor, value.trigger * factor)
+        if isinstance(value, attention_scores.Spread):
+            return attention_scores.Spread(value.tokens * factor, value.trigger * factor)
         return value * factor
 
     monkeypatch.setattr(module, term, wrong)
@@ -121,14 +121,14 @@ def test_a_wrong_exponent_fails_by_name(
 
 
 def test_the_signal_fails_if_it_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    right: Callable[..., Any] = locking.gains
+    right: Callable[..., Any] = attention_scores.gains
 
     def wrong(s: Any, h: Any) -> Any:
         gains = right(s, h)
         return gains._replace(signal=gains.signal * (s.dim / 32))
 
-    monkeypatch.setattr(locking, "gains", wrong)
-    assert ("lock", "signal") in compare(PROBLEMS["attention"], measured("attention")).failed
+    monkeypatch.setattr(attention_scores, "gains", wrong)
+    assert ("attention", "signal") in compare(PROBLEMS["attention"], measured("attention")).failed
 
 
 def test_too_few_seeds_are_unclear_not_passed() -> None:
@@ -203,7 +203,10 @@ def test_the_theory_of_tables_passes() -> None:
 
 
 TABLE_TERMS = [
-    ("lock_terms", ("cross_talk", "mean_vector", "lengths", "gradient_noise", "trigger_noise")),
+    (
+        "attention_terms",
+        ("cross_talk", "mean_vector", "lengths", "gradient_noise", "trigger_noise"),
+    ),
     ("recall_terms", ("interference", "spectrum", "mean_vector", "sampling")),
 ]
 
@@ -225,7 +228,7 @@ def test_a_wrong_exponent_of_a_term_of_tables_fails_by_name(
     assert compare_tables(TABLES, None, measured_on_tables()).failed == [(stage, term)]
 
 
-@pytest.mark.parametrize("stage", ["lock", "recall"])
+@pytest.mark.parametrize("stage", ["attention", "recall"])
 def test_a_wrong_signal_of_tables_fails(monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
     right: Callable[..., Any] = getattr(check_tables, f"{stage}_terms")
 

@@ -37,7 +37,7 @@ def test_run_prints_one_json_document(command):
         assert record["status"] == "ok"
         assert record["test_samples"] == 100
         assert record["elapsed_seconds"] > 0
-    for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
+    for name in ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy"):
         interval = document["summary"][name]
         assert 0 <= interval["low"] <= interval["mean"] <= interval["high"] <= 1
 
@@ -300,11 +300,11 @@ def test_predict_prints_one_json_document(command):
     document = json.loads(done.stdout)
     assert document["problem"]["activation"] == "gelu"
     assert set(document["prediction"]) == {
-        "lock_accuracy",
+        "attention_accuracy",
         "recall_accuracy",
-        "one_step_accuracy",
+        "first_gradient_accuracy",
     }
-    assert set(document["noise"]) == {"one_step", "lock", "recall"}
+    assert set(document["noise"]) == {"first_gradient", "attention", "recall"}
     for terms in document["noise"].values():
         assert all(set(term) == {"variance", "share"} for term in terms.values())
     assert set(document["dominant"]) == {"stage", "term"}

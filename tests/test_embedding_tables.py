@@ -17,7 +17,7 @@ from recallscope.theory import table_prediction
 from recallscope.theory.capacity import Solution
 from recallscope.theory.choosing import NoLawError
 from recallscope.theory.prediction import Prediction
-from recallscope.theory.table_locking import attention_draws, attention_law
+from recallscope.theory.table_attention import attention_draws, attention_law
 from recallscope.theory.table_moments import effective_dim, table_moments
 from recallscope.theory.table_prediction import predict_table, table_bytes
 
@@ -38,7 +38,7 @@ def test_tables_of_random_embeddings_are_predicted_as_such(sizes):
     problem = Problem(**sizes)
     tables = [partial(draw_embeddings, problem, seed) for seed in range(4)]
     found, known = predict_table(problem, tables), predict(problem)
-    for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
+    for name in ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy"):
         off = found.accuracies[name] - known.accuracies[name]
         assert abs(off) < 0.015 + 4 * found.errors[name], name
 
@@ -60,7 +60,7 @@ def test_structured_tables_are_predicted(structure):
     problem = Problem(**SIZES, embedding="structured", **structure)
     found = predict(problem)
     runs = [run(problem, seed) for seed in range(100, 116)]
-    for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
+    for name in ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy"):
         values = [getattr(each, name) for each in runs]
         error = math.hypot(np.std(values) / math.sqrt(len(values)), found.errors[name])
         assert abs(np.mean(values) - getattr(found, name)) < 0.015 + 4 * error, name

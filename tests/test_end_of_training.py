@@ -107,7 +107,7 @@ def test_recall_is_never_above_the_facts_seen():
 
 def test_attention_is_given_or_learnt():
     few = Problem(vocab=128, samples=64, dim=32, length=64, learner="converged")
-    assert (end_of_training(few).found, end_of_training(few).lock) == (1, 1)
+    assert (end_of_training(few).found, end_of_training(few).attention) == (1, 1)
     found = [end_of_training(few.replace(learner=each)).found for each in ("gd", "adam")]
     assert 1 > found[0] > found[1] > 0.5
     many = few.replace(samples=4096, learner="adam")
@@ -139,7 +139,7 @@ def test_a_prediction_of_the_end_is_one_line_of_python():
     assert again == found
     many = recallscope.predict([problem, problem.replace(learner="three-step")])
     assert many.recall_accuracy[0] == pytest.approx(found.recall_accuracy)
-    assert math.isnan(many.one_step_accuracy[0])
+    assert math.isnan(many.first_gradient_accuracy[0])
     assert many.recall_accuracy[1] < many.recall_accuracy[0]
 
 
@@ -190,7 +190,7 @@ def test_an_unclear_trigger_leaves_all_between_nothing_and_what_is_recalled_if_f
     assert recall.value < found.quantities["recall_if_found"] < recall.high
     assert "Train with several seeds" in end_answers.explain_end(problem, found)
     clear = recallscope.predict(problem.replace(vocab=1024, samples=3000, dim=100, length=8))
-    assert clear.lock_accuracy >= 0.95
+    assert clear.attention_accuracy >= 0.95
     assert clear.estimates["recall_accuracy"].low > 0.5
 
 
@@ -221,7 +221,7 @@ def test_intervals_cover_ninety_per_cent_where_predictions_are_hard():
     names = ("vocab", "samples", "dim", "length", "width")
     sizes = {name: getattr(known, name) for name in names}
     kind = 2 * np.isinf(known.width) + known.marked
-    for accuracy in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
+    for accuracy in ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy"):
         guesses, truths = getattr(predicted, accuracy), getattr(simulated, accuracy)
         inside = []
         for place in np.flatnonzero((guesses > 0.1) & (guesses < 0.9)):

@@ -24,8 +24,8 @@ from recallscope.learning.tree_sum import TreeSum
 from recallscope.tasks.recall import Samples
 
 PROBLEMS = [
-    Problem(vocab=300, samples=3000, dim=24, length=40),  # attention locks in part
-    Problem(vocab=300, samples=6000, dim=64, length=8),  # attention always locks
+    Problem(vocab=300, samples=3000, dim=24, length=40),  # attention finds the trigger in part
+    Problem(vocab=300, samples=6000, dim=64, length=8),  # attention always finds it
     Problem(vocab=200, samples=5000, dim=32, length=6, trigger_in_values=True),
     Problem(vocab=100, samples=700, dim=12, length=30, embedding="gaussian"),
     Problem(vocab=30, samples=400, dim=31, length=5, embedding="orthogonal"),
@@ -211,7 +211,7 @@ def test_a_tree_sum_notices_missing_and_doubled_parts():
 def test_float32_is_close_to_float64(problem):
     for seed in range(3):
         double, single = (run(problem, seed, dtype=dtype) for dtype in ("float64", "float32"))
-        for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
+        for name in ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy"):
             assert getattr(single, name) == pytest.approx(getattr(double, name), abs=0.002)
         for name in ("score_signal", "score_noise", "trigger_cosine", "second_value_cosine"):
             assert getattr(single, name) == pytest.approx(getattr(double, name), rel=1e-4)

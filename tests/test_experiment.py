@@ -97,8 +97,8 @@ def test_accuracies_are_those_of_the_network_with_the_learnt_weights(change):
         model.trigger_value.zero_()
         alone = model(asked, torch.zeros_like(position)).argmax(dim=1)
     assert record.recall_accuracy == pytest.approx(float((answer == label).double().mean()))
-    assert record.lock_accuracy == pytest.approx(float((attended == position).double().mean()))
-    assert record.one_step_accuracy == pytest.approx(float((alone == label).double().mean()))
+    assert record.attention_accuracy == pytest.approx(float((attended == position).double().mean()))
+    assert record.first_gradient_accuracy == pytest.approx(float((alone == label).double().mean()))
 
 
 def test_asking_every_token_once_gives_the_same_accuracies():
@@ -113,13 +113,13 @@ def test_asking_every_token_once_gives_the_same_accuracies():
     tokens, position, label = Tile.of(instance.task.draw(0, 100, "test"))
     asked = tokens.gather(1, position[:, None])[:, 0]
     record = run(problem, 3, test_samples=100)
-    assert record.lock_accuracy == 1
+    assert record.attention_accuracy == 1
     assert record.recall_accuracy == pytest.approx(float((table[asked] == label).double().mean()))
 
 
 def test_one_token_leaves_attention_nothing_to_learn():
     record = run(Problem(vocab=16, samples=100, dim=8, length=1))
-    assert record.lock_accuracy == 1
+    assert record.attention_accuracy == 1
     assert record.score_signal == 0
     assert record.trigger_cosine is None
 
@@ -231,9 +231,9 @@ def record_of(accuracy, samples=1000):
         status=Status.OK,
         provenance=made,
         test_samples=samples,
-        lock_accuracy=accuracy,
+        attention_accuracy=accuracy,
         recall_accuracy=accuracy,
-        one_step_accuracy=accuracy,
+        first_gradient_accuracy=accuracy,
     )
 
 

@@ -356,7 +356,7 @@ def test_every_module_of_the_page_is_used():
 
 def test_sizes_come_back_and_mistakes_are_reported(chromium, written):
     tab = open_tab(chromium, written.resolve().as_uri() + "#vocab=1000&width=256", 1200)
-    tab.page.click("#try-lock")
+    tab.page.click("#try-attention")
     assert tab.page.evaluate("recallscope.state()")["vocab"] == 512
     tab.page.click("#try-back")
     state = tab.page.evaluate("recallscope.state()")

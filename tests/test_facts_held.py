@@ -27,16 +27,16 @@ def recalled(tokens: np.ndarray, outputs: np.ndarray, facts: int, seed: int) -> 
 @pytest.mark.parametrize("share", [0.5, 0.9])
 def test_one_step_is_as_counted_in_memories_made_here(mean, share):
     tokens, outputs = ROWS + mean, OTHER + mean
-    facts = round(facts_held(tokens, outputs).one_step[share])
+    facts = round(facts_held(tokens, outputs).first_gradient[share])
     measured = np.mean([recalled(tokens, outputs, facts, seed) for seed in range(100)])
     assert measured == pytest.approx(share, abs=0.05)
 
 
 def test_a_mean_disturbs_one_step_and_not_training():
     plain, shifted = facts_held(ROWS, OTHER), facts_held(ROWS + 2, OTHER)
-    assert shifted.one_step[0.9] < plain.one_step[0.9] / 2
+    assert shifted.first_gradient[0.9] < plain.first_gradient[0.9] / 2
     assert shifted.trained == plain.trained
-    for found in (plain.one_step, plain.trained):
+    for found in (plain.first_gradient, plain.trained):
         assert found[0.5] > found[0.9] > found[0.99]
 
 
@@ -52,7 +52,7 @@ def test_directions_without_variance_store_nothing_after_training():
 def test_more_facts_than_rows_are_infinite_and_dimensions_out_of_range_are_named():
     wide = np.random.default_rng(0).standard_normal((64, 300))
     found = facts_held(wide)
-    assert found.one_step[0.5] == math.inf
+    assert found.first_gradient[0.5] == math.inf
     assert found.extrapolated is None or "dim" in found.extrapolated
     assert "dim" in facts_held(np.random.default_rng(0).standard_normal((500, 300))).extrapolated
 

@@ -151,7 +151,7 @@ def test_three_steps_on_unequal_facts_are_predicted() -> None:
         problem = Problem(**sizes, frequencies="zipf", metrics=("recall-by-frequency",), **fields)
         expected = predict(problem)
         found = [run(problem, seed=seed, test_samples=8192) for seed in range(16)]
-        for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
+        for name in ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy"):
             measured = [getattr(each, name) for each in found]
             error = np.hypot(np.std(measured, ddof=1) / 4, expected.errors[name])
             assert abs(getattr(expected, name) - np.mean(measured)) < 3.5 * error + 0.002
@@ -169,7 +169,7 @@ def test_the_law_of_unequal_facts_is_the_closed_form_at_exponent_zero() -> None:
     found = predict(Problem(**sizes, frequencies="zipf", zipf_exponent=0.0))
     assert found.law == "unequal-three-step"
     assert found.recall_accuracy == pytest.approx(equal.recall_accuracy, abs=0.015)
-    assert found.lock_accuracy == pytest.approx(equal.lock_accuracy, abs=0.01)
+    assert found.attention_accuracy == pytest.approx(equal.attention_accuracy, abs=0.01)
 
 
 def test_unequal_facts_on_given_embeddings_are_predicted() -> None:

@@ -273,7 +273,7 @@ def test_closed_forms_that_overflow_have_a_reason_instead_of_numbers(monkeypatch
     def overflown(s):
         found = analyse(s)
         nothing = np.full_like(found.accuracies.recall_accuracy, np.nan)
-        return found._replace(accuracies=found.accuracies._replace(one_step_accuracy=nothing))
+        return found._replace(accuracies=found.accuracies._replace(first_gradient_accuracy=nothing))
 
     analyse = three_step.analyse
     monkeypatch.setattr(three_step, "analyse", overflown)

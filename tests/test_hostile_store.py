@@ -43,7 +43,9 @@ def with_column(table, name, values, kind=None):
 CONTENTS = {
     "a negative seed": lambda table: with_column(table, "seed", [-1, 1, 2, 3]),
     "an accuracy of seven": lambda table: with_column(table, "recall_accuracy", [7.0] * 4),
-    "an accuracy that is no number": lambda t: with_column(t, "lock_accuracy", [float("nan")] * 4),
+    "an accuracy that is no number": lambda t: with_column(
+        t, "attention_accuracy", [float("nan")] * 4
+    ),
     "no key": lambda table: with_column(table, "key", [None] * 4),
     "a short key": lambda table: with_column(table, "key", [b"0"] * 4, pa.binary()),
     "markup": lambda table: with_column(table, "dtype", ["[/b]"] * 4),

@@ -43,7 +43,7 @@ def another_version(monkeypatch):
 
 def values(records):
     """The results of runs, by cell."""
-    numbers = ("recall_accuracy", "lock_accuracy", "score_signal", "first_value_cosine")
+    numbers = ("recall_accuracy", "attention_accuracy", "score_signal", "first_value_cosine")
     return {
         (each.problem.replace(metrics=()), each.seed): [getattr(each, name) for name in numbers]
         for each in records

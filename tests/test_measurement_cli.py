@@ -52,7 +52,7 @@ def test_critical_says_that_a_target_was_not_reached(command):
 def test_fit_measures_a_law_and_fits_its_table_again(command, tmp_path):
     table, figure = tmp_path / "law.csv", tmp_path / "law.svg"
     done = command(
-        *("fit", "--for", "samples", "--accuracy", "one-step", *SMALL, "--budget", "12"),
+        *("fit", "--for", "samples", "--accuracy", "first-gradient", *SMALL, "--budget", "12"),
         *("--vary", "length=4,8,16,32", "--json", "--table", str(table), "--figure", str(figure)),
     )
     assert done.returncode == 0, done.stderr

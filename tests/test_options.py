@@ -39,7 +39,7 @@ def test_help_lists_choices_defaults_and_units(command, name):
         "--for": ("vocab, samples, dim, length, width",),
         "--executor": ("serial, processes, ray", "[default: serial]"),
         "--dtype": ("float32, float64", "[default: float"),
-        "--accuracy": ("recall, lock, one-step", "[default: "),
+        "--accuracy": ("recall, attention, first-gradient", "[default: "),
         "--target": ("between 0 and 1", "[default: "),
     }
     said = f" {said}".replace("three- step", "three-step")  # a line may end at a hyphen
@@ -74,7 +74,7 @@ COMPLETED = [
     ("run --dtype ", {"float32", "float64"}),
     ("run --engine ", {"auto", "stream", "counts"}),
     ("solve --for ", set(SIZES)),
-    ("critical --accuracy ", {"recall", "lock", "one-step"}),
+    ("critical --accuracy ", {"recall", "attention", "first-gradient"}),
     ("phase --executor ", {"serial", "processes", "ray"}),
     ("ablate m", {"mlp"}),
     ("records compact --drop ", {"failed", "infeasible"}),

@@ -30,7 +30,9 @@ TESTS = 4096
 
 
 def record(problem, seed, rates):
-    named = zip(("lock_accuracy", "recall_accuracy", "one_step_accuracy"), rates, strict=True)
+    named = zip(
+        ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy"), rates, strict=True
+    )
     return Record(
         problem=problem,
         seed=seed,
@@ -47,7 +49,9 @@ def planted(problem=PROBLEM, x=X, y=Y, seeds=4, off=0.0, spread=0.01, seed=1):
     rng = np.random.default_rng(seed)
     theory = accuracies(arrays_of([problem for problem, _ in runs]))
     noise = rng.normal(0, spread, (3, len(runs)))
-    rates = np.stack([theory.lock_accuracy, theory.recall_accuracy + off, theory.one_step_accuracy])
+    rates = np.stack(
+        [theory.attention_accuracy, theory.recall_accuracy + off, theory.first_gradient_accuracy]
+    )
     rates = rng.binomial(TESTS, np.clip(rates + noise, 0, 1)) / TESTS
     return [record(*each, rate) for each, rate in zip(runs, rates.T, strict=True)]
 
@@ -178,7 +182,7 @@ def test_a_column_without_a_run_has_the_status_of_its_runs():
         assert found.boundary[0] == (status, None, None, None)
 
 
-@pytest.mark.parametrize("accuracy", ["lock_accuracy", "one_step_accuracy"])
+@pytest.mark.parametrize("accuracy", ["attention_accuracy", "first_gradient_accuracy"])
 def test_other_accuracies(accuracy):
     stage = accuracy.removesuffix("_accuracy")
     found = phase_diagram(planted(), "dim", "samples", accuracy, target=0.3)
@@ -232,8 +236,8 @@ def test_mistakes_are_reported(diagram):
     )
     check_refused(
         lambda: phase_diagram(runs, "dim", "samples", "accuracy"),
-        "accuracy must be one of lock_accuracy, recall_accuracy, one_step_accuracy, not 'accuracy'"
-        "; what a learner of yours measures is known once it names it, as in "
+        "accuracy must be one of attention_accuracy, recall_accuracy, first_gradient_accuracy, "
+        "not 'accuracy'; what a learner of yours measures is known once it names it, as in "
         "Learner(metrics=('loss',))",
     )
     check_refused(
@@ -409,7 +413,10 @@ def test_the_command_writes_all_it_can_and_draws_from_its_table(command, tmp_pat
             "takes the rest from what it reads; leave --dtype, --store out",
         ),
         (("--from", "none.csv"), "the table 'none.csv' cannot be read"),
-        ((*SMALL, "--accuracy", "best"), "accuracy must be one of lock_accuracy, recall_accuracy"),
+        (
+            (*SMALL, "--accuracy", "best"),
+            "accuracy must be one of attention_accuracy, recall_accuracy",
+        ),
         ((*SMALL, "--target", "2"), "the target must be an accuracy between 0 and 1, not 2"),
         ((*SMALL, "--embedding", "own.npz"), "cannot read embedding arrays from 'own.npz'"),
         ((*SMALL, "--table", "a.txt"), "a table is written as .csv, .parquet, .tex, not 'a.txt'"),

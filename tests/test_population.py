@@ -65,10 +65,10 @@ def test_attention_alone_converges_at_the_root_of_the_batch(change):
     assert_rate_of_a_half(distances(problem, sizes), sizes, names)
 
 
-def test_partly_locked_attention_agrees_with_a_huge_batch():
+def test_partial_attention_agrees_with_a_huge_batch():
     """Here the marked token often loses, so every part of the third step is seen."""
     problem = Problem(vocab=40, samples=math.inf, dim=6, length=12)
-    assert 0.1 < run(problem, SEED, test_samples=20_000).lock_accuracy < 0.95
+    assert 0.1 < run(problem, SEED, test_samples=20_000).attention_accuracy < 0.95
     finite = Instance.make(problem.replace(samples=2_000_000), SEED)
     with Threads() as threads, torch.no_grad():
         population = learn(Instance.make(problem, SEED), threads)
@@ -173,7 +173,7 @@ def test_the_expectation_is_that_of_all_samples(vocab, length, trigger, width):
 def test_the_record_of_a_huge_batch_is_that_of_the_population():
     problem = Problem(vocab=200, samples=math.inf, dim=40, length=8)
     population, huge = run(problem, 0), run(problem.replace(samples=4_000_000), 0)
-    for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy"):
+    for name in ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy"):
         assert getattr(huge, name) == pytest.approx(getattr(population, name), abs=0.02)
     for name in ("score_signal", "score_noise", "trigger_cosine", "first_value_cosine"):
         assert getattr(huge, name) == pytest.approx(getattr(population, name), rel=0.01)

@@ -20,11 +20,14 @@ from reproduction import shared_numbers
 from reproduction.studies.laws.law_searches import (
     KEY,
     LAWS,
+    RESULTS,
+    RUNS,
     along_axes,
     collapsed,
     factorial,
     problems,
     read_search,
+    read_table,
     sizes_of,
 )
 from reproduction.studies.searches.planted_searches import TESTS, covered, search
@@ -40,14 +43,14 @@ STUDIES = Path(__file__).parents[1] / "reproduction" / "studies"
 
 def test_pages_quote_numbers_as_tables_have_them(monkeypatch):
     assert shared_numbers.wrong_places() == []
-    monkeypatch.setattr(shared_numbers, "PLACES", (("README.md", "off by {lock:.5f}"),))
+    monkeypatch.setattr(shared_numbers, "PLACES", (("README.md", "off by {attention:.5f}"),))
     assert shared_numbers.wrong_places() == ["README.md: expected 'off by 0.00707'"]
 
 
 @pytest.fixture(scope="module")
 def law_runs() -> list[dict[str, Any]]:
     """Ten thousand runs, read once."""
-    return read_csv(STUDIES / "laws" / "laws-runs.csv")
+    return read_table(RUNS)
 
 
 def differing(
@@ -101,11 +104,11 @@ def test_the_economy_of_a_real_search_comes_back(threads):
     assert differing(again, row, largest=0.001) == {}
 
 
-@pytest.mark.parametrize("law", ["random", "orthogonal", "lock"])
+@pytest.mark.parametrize("law", ["random", "orthogonal", "attention"])
 def test_a_search_of_a_law_comes_back(law, law_runs, threads):
     """Its first runs are simulated again, and all its recorded runs are read again."""
     threads(1)
-    named = [each for each in read_csv(STUDIES / "laws" / "laws.csv") if each["law"] == law]
+    named = [each for each in read_table(RESULTS) if each["law"] == law]
     row = min(named, key=lambda each: (each["scale"], each["evaluations"]))
     key = [row[name] for name in KEY]
     runs = [each for each in law_runs if [each[name] for name in KEY] == key]
@@ -123,26 +126,27 @@ def test_a_search_of_a_law_comes_back(law, law_runs, threads):
 
 @pytest.mark.slow
 def test_exponents_of_the_closed_forms_lie_in_the_measured_intervals():
-    found = along_axes(read_csv(STUDIES / "laws" / "laws.csv"))
-    # One step and lock along V, d, L; trigger in values along V, d; one step, longer along L.
+    found = along_axes(read_table(RESULTS))
+    # First gradient and attention along V, d, L; trigger in values along V, d; first gradient,
+    # longer along L.
     assert len(found) == 3 * (3 + 3 + 2 + 1)
     inside = [each.measured.low <= each.predicted <= each.measured.high for each in found]
     # 27 intervals of 95 %, of which three or more miss once in seven times.
     assert sum(inside) >= 24
 
 
-def test_the_law_of_locking_is_a_power_law_at_every_scale(law_runs):
-    rows = read_csv(STUDIES / "laws" / "laws.csv")
+def test_the_law_of_attention_is_a_power_law_at_every_scale(law_runs):
+    rows = read_table(RESULTS)
     for scale in range(3):
-        law, collapse = collapsed(rows, law_runs, "lock", scale)
+        law, collapse = collapsed(rows, law_runs, "attention", scale)
         assert law.status is FitStatus.OK
-        for name, far in LAWS["lock"].far.items():
+        for name, far in LAWS["attention"].far.items():
             assert law.exponents[name].low <= far <= law.exponents[name].high
         assert collapse.law - collapse.seeds < 0.3 * (collapse.raw - collapse.seeds)
 
 
 def test_the_separable_law_is_rejected_for_random_embeddings_and_not_for_orthogonal_ones():
-    rows = read_csv(STUDIES / "laws" / "laws.csv")
+    rows = read_table(RESULTS)
     random, orthogonal = factorial(rows, "random"), factorial(rows, "orthogonal")
     assert random.separable.rejected
     assert random.exponents["dim"].high < -1

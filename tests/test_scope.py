@@ -13,6 +13,7 @@ from recallscope.theory.capacity import no_solution
 from recallscope.theory.choosing import choose, extrapolated, say_extrapolated
 from recallscope.theory.scope import exposures, scope
 from recallscope.theory.simulations import recorded_error
+from reproduction.recorded_names import with_todays_names
 
 ROOT = Path(__file__).parents[1]
 USUAL = {"vocab": 512, "samples": 8192, "dim": 64, "length": 32}
@@ -56,7 +57,8 @@ def test_errors_are_those_of_the_studies() -> None:
     found = []
     for name in ("design", "holdout", "few", "wide"):
         with (ROOT / "reproduction" / "studies" / "random_problems" / f"{name}.csv").open() as file:
-            found += [{each: row[each] for each in known[0]} for row in csv.DictReader(file)]
+            rows = with_todays_names(csv.DictReader(file))
+        found += [{each: row[each] for each in known[0]} for row in rows]
     assert known == found
     near = recorded_error(Problem(**USUAL))
     assert near.problems == 40

@@ -27,11 +27,11 @@ from recallscope.learning.tree_sum import TreeSum
 from recallscope.sweeps.sharded import ShardedBatch, SumOverTiles, run_sharded
 
 ALONE = Problem(vocab=300, samples=20_000, dim=64, length=64)  # 20 tiles, the last one short
-PARTLY_LOCKED = ALONE.replace(dim=16)
+PARTIAL = ALONE.replace(dim=16)
 MLP = ALONE.replace(dim=20, width=50, activation="gelu")
 PROBLEMS = {
     "alone": ALONE,
-    "partly locked": PARTLY_LOCKED,
+    "partial": PARTIAL,
     "mlp": MLP,
     "trigger in values": ALONE.replace(trigger_in_values=True),
     "literal": ALONE.replace(dim=24, regime="literal", eta=0.1, gamma=1e5),
@@ -136,15 +136,15 @@ def batch_of(problem, shards, executor=None):
 def test_the_record_is_that_of_the_whole_experiment(problem, processes):
     expected = whole(problem)
     assert expected["status"] == "ok"
-    assert 0 < expected["lock_accuracy"] <= 1
+    assert 0 < expected["attention_accuracy"] <= 1
     for shards in (1, 2, 5):
         assert sharded(problem, Serial(), shards).result() == expected
     assert sharded(problem, processes, 2).result() == expected
 
 
 def test_the_problems_take_either_way_through_the_third_step():
-    assert whole(ALONE)["lock_accuracy"] == 1
-    assert 0.1 < whole(PARTLY_LOCKED)["lock_accuracy"] < 0.95
+    assert whole(ALONE)["attention_accuracy"] == 1
+    assert 0.1 < whole(PARTIAL)["attention_accuracy"] < 0.95
 
 
 @pytest.mark.parametrize("problem", [ALONE, MLP], ids=["alone", "mlp"])
@@ -169,12 +169,12 @@ def test_the_population_is_not_cut():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_order_of_arrival_does_not_matter(seed):
-    assert sharded(PARTLY_LOCKED, Shuffled(seed), 7).result() == whole(PARTLY_LOCKED)
+    assert sharded(PARTIAL, Shuffled(seed), 7).result() == whole(PARTIAL)
 
 
 def test_lost_work_is_submitted_again():
     executor = Careless()
-    assert sharded(PARTLY_LOCKED, executor, 4).result() == whole(PARTLY_LOCKED)
+    assert sharded(PARTIAL, executor, 4).result() == whole(PARTIAL)
     assert executor.lost > 10
 
 
@@ -266,8 +266,8 @@ def test_jobs_are_sent_without_the_instance():
             super().submit(number, job)
 
     executor = Weighing()
-    problem = PARTLY_LOCKED.replace(vocab=2000)
-    assert sharded(problem, executor, 1).lock_accuracy < 1
+    problem = PARTIAL.replace(vocab=2000)
+    assert sharded(problem, executor, 1).attention_accuracy < 1
     scores = 8 * problem.vocab
     value_matrix = 8 * problem.dim**2
     assert scores < executor.heaviest < scores + value_matrix + 2000

@@ -72,13 +72,20 @@ def test_each_problem_has_one_search_with_separate_seeds():
         FIXED
         | {
             "grid": {"dim": [16, 32, 32]},
-            "critical": {"for": "samples", "accuracy": "one-step", "target": 0.4, "budget": 10},
+            "critical": {
+                "for": "samples",
+                "accuracy": "first-gradient",
+                "target": 0.4,
+                "budget": 10,
+            },
         }
     )
     searches = sweep.searches()
     assert [search.problem.dim for search in searches] == [16, 32]
     assert [search.ask()[0][1] for search in searches] == [0, 10]
-    assert {(search.accuracy, search.target) for search in searches} == {("one_step_accuracy", 0.4)}
+    assert {(search.accuracy, search.target) for search in searches} == {
+        ("first_gradient_accuracy", 0.4)
+    }
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def found_in(name, **changed):
 
 
 found_if_true = cache(found_in)
-LOCKING = planted_statements.SWEEPS["locking"].of_size("small")
+ATTENTION = planted_statements.SWEEPS["attention"].of_size("small")
 
 
 @pytest.mark.parametrize("name", slow_after_first(STATEMENTS, 4))
@@ -109,7 +109,7 @@ def test_where_all_runs_failed_nothing_is_concluded(name, tmp_path):
 
 def test_failed_runs_do_not_move_what_is_judged(tmp_path):
     statement = STATEMENTS["first-steps"]
-    smallest = min(problem.samples for problem in LOCKING.problems())
+    smallest = min(problem.samples for problem in ATTENTION.problems())
     lost = planted_statements.evidence(
         statement.sweeps,
         planted_statements.SUPPORTING,
@@ -117,7 +117,7 @@ def test_failed_runs_do_not_move_what_is_judged(tmp_path):
     )
     found = finding(statement, lost)
     assert found.verdict is Verdict.OPEN
-    assert found.lost == LOCKING.seeds
+    assert found.lost == ATTENTION.seeds
     check_report(found, tmp_path, "first-steps")
 
 

@@ -431,7 +431,7 @@ def test_a_field_at_its_default_in_some_records_is_listed_of_all(tmp_path, comma
 
 def test_a_mean_is_listed_under_its_own_name(tmp_path, records, command):
     key, record = records[0]
-    without = KeyedRecord(key, replace(record, lock_accuracy=None, recall_accuracy=0.25))
+    without = KeyedRecord(key, replace(record, attention_accuracy=None, recall_accuracy=0.25))
     done = command("records", "list", "--store", stored(tmp_path / "facts", without))
     (row,) = [line.split("│") for line in done.stdout.split("\n") if "0.250" in line]
     head = [cell.strip() for cell in done.stdout.split("\n")[3].split("┃")]

@@ -33,14 +33,14 @@ from recallscope.theory.accuracy import (
     analyse,
     on_sphere,
 )
+from recallscope.theory.attention_scores import crowd
 from recallscope.theory.law import Answer, Law
 from recallscope.theory.laws import three_step
-from recallscope.theory.locking import crowd
 from recallscope.theory.noise import STAGES, TERMS, budget, dominant
 from recallscope.theory.problem_arrays import arrays_of, problem_arrays
 from reproduction.studies.random_problems.recorded_problems import load_summary, ratios
 
-ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+ACCURACIES = ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy")
 
 
 @pytest.mark.parametrize("study", ["design", "holdout"])
@@ -75,12 +75,13 @@ def test_no_more_is_recalled_than_was_seen() -> None:
     )
     found = accuracies(s)
     seen = -np.expm1(samples * np.log1p(-1 / vocab)) + 1 / vocab
-    for name in ("recall_accuracy", "one_step_accuracy"):
+    for name in ("recall_accuracy", "first_gradient_accuracy"):
         assert np.all(getattr(found, name) <= seen + 1e-12)
 
 
 @pytest.mark.parametrize(
-    ("name", "most"), [("lock_accuracy", 0.015), ("recall_accuracy", 0.006), (ACCURACIES[2], 0.003)]
+    ("name", "most"),
+    [("attention_accuracy", 0.015), ("recall_accuracy", 0.006), (ACCURACIES[2], 0.003)],
 )
 def test_few_samples_are_predicted(name: str, most: float) -> None:
     """N from 1 to V, simulated by the study random_problems after it was predicted."""
@@ -93,12 +94,12 @@ def test_few_samples_are_predicted(name: str, most: float) -> None:
 
 
 def test_few_samples_give_low_recall() -> None:
-    assert predict(Problem(vocab=512, samples=1, dim=16, length=32)).one_step_accuracy < 0.004
+    assert predict(Problem(vocab=512, samples=1, dim=16, length=32)).first_gradient_accuracy < 0.004
     # A lower bound says that 26 samples are needed at least.
     few = solve(Problem(vocab=512, samples=1, dim=64, length=4), "samples", 0.05, ACCURACIES[2])
     assert few.value >= 26
     short = Problem(vocab=399, samples=228, dim=362, length=2, trigger_in_values=True)
-    assert predict(short).one_step_accuracy == pytest.approx(0.358, abs=0.01)  # as simulated
+    assert predict(short).first_gradient_accuracy == pytest.approx(0.358, abs=0.01)  # as simulated
 
 
 PHASE_DIAGRAM = (
@@ -106,20 +107,20 @@ PHASE_DIAGRAM = (
 )
 
 
-def test_recall_of_what_locks_partly_is_predicted() -> None:
-    """Cells of the study phase_diagram: multiplying lock and read would be 0.008 too low."""
+def test_recall_where_attention_is_partial_is_predicted() -> None:
+    """Cells of the study phase_diagram: multiplying attention and read would be 0.008 too low."""
     rows = [row for row in read_csv(PHASE_DIAGRAM) if row["length"] == 128]
     names = ("vocab", "samples", "dim", "length")
     found = accuracies(problem_arrays(**{name: [row[name] for row in rows] for name in names}))
     few_dimensions = np.array([row["dim"] < 64 for row in rows])
-    partly = (found.lock_accuracy > 0.08) & (found.lock_accuracy < 0.98) & few_dimensions
+    partly = (found.attention_accuracy > 0.08) & (found.attention_accuracy < 0.98) & few_dimensions
     assert partly.sum() > 200
     error = (found.recall_accuracy - [row["mean"] for row in rows])[partly]
     assert abs(error.mean()) < 0.003
     assert np.abs(error).mean() < 0.006
 
 
-def test_partial_locking_ends_in_locking() -> None:
+def test_partial_attention_ends_in_attention() -> None:
     s = problem_arrays(
         vocab=512, samples=[600, 4096, 1e5], dim=64, length=32, width=[np.inf, 300, 300]
     )
@@ -127,7 +128,7 @@ def test_partial_locking_ends_in_locking() -> None:
     always = Contest(
         won=np.ones((3, 7, 3)), highest=np.full((3, 1, 3), 2.5), weight=np.full((3, 7), 1 / 7)
     )
-    np.testing.assert_allclose(_partly_read(s, found.recall, always), found.locked_accuracy)
+    np.testing.assert_allclose(_partly_read(s, found.recall, always), found.recall_if_attended)
 
 
 def test_critical_sizes_are_predicted() -> None:
@@ -176,7 +177,7 @@ def test_closed_forms_have_no_step(per_fact: int) -> None:
     before, after = (
         accuracies(problem_arrays(**fields, samples=per_fact * vocab - less)) for less in (1, 0)
     )
-    for name in ("recall_accuracy", "one_step_accuracy"):
+    for name in ("recall_accuracy", "first_gradient_accuracy"):
         step = np.abs(getattr(after, name) - getattr(before, name))
         assert step.max() < 0.006, name
         assert step.mean() < 0.001, name
@@ -221,16 +222,18 @@ def test_prediction_is_monotone(fields: dict, factor: float) -> None:
 
     def recall(**changes: float) -> tuple[float, float]:
         found = analyse(problem_arrays(**(sizes | changes)))
-        return float(found.accuracies.recall_accuracy[0]), float(found.accuracies.lock_accuracy[0])
+        return float(found.accuracies.recall_accuracy[0]), float(
+            found.accuracies.attention_accuracy[0]
+        )
 
-    now, lock = recall()
+    now, attention = recall()
     for name in ("dim", "width", "vocab", "length", "samples"):
         if sizes[name] is None:
             continue
-        more, more_lock = recall(**{name: math.ceil(sizes[name] * factor)})
+        more, more_attention = recall(**{name: math.ceil(sizes[name] * factor)})
         if name == "samples":
-            # Locking gains from every sample; reading may lose to even exposure, a little.
-            assert more_lock >= lock - 0.01
+            # Attention gains from every sample; reading may lose to even exposure, a little.
+            assert more_attention >= attention - 0.01
             assert more >= now - 0.03
         elif name in ("dim", "width"):
             assert more >= now - 0.005, name
@@ -277,7 +280,7 @@ def test_extreme_sizes_are_finite() -> None:
 def test_sensible_far_outside() -> None:
     far = {"vocab": 10**9, "samples": 10**13, "dim": 16384, "length": 10**6}
     found = predict(Problem(**far))
-    assert found.lock_accuracy > 0.99
+    assert found.attention_accuracy > 0.99
     assert found.dominant == ("recall", "interference")
     assert predict(Problem(**(far | {"vocab": 10**6}))).recall_accuracy > 0.99
 
@@ -357,13 +360,13 @@ def test_the_bottleneck_is_what_costs_most() -> None:
     dim = np.exp(random.uniform(np.log(16), np.log(2000), vocab.size)).round()
     s = problem_arrays(vocab=vocab, samples=samples, dim=dim, length=2)
     found = analyse(s)
-    now, lock = found.accuracies.recall_accuracy, found.accuracies.lock_accuracy
+    now, attention = found.accuracies.recall_accuracy, found.accuracies.attention_accuracy
     without = {
         "sampling": problem_arrays(vocab=vocab, samples=1e15, dim=dim, length=2),
         "interference": problem_arrays(vocab=vocab, samples=samples, dim=1e9, length=2),
     }
     gain = {name: analyse(each).accuracies.recall_accuracy - now for name, each in without.items()}
-    hard = np.flatnonzero((now > 0.05) & (now < 0.97) & (lock > 0.99))
+    hard = np.flatnonzero((now > 0.05) & (now < 0.97) & (attention > 0.99))
     named = dominant(s, found, budget(s, found))
     gained = np.array([gain[named[at][1]][at] for at in hard])
     best = np.maximum(gain["sampling"], gain["interference"])[hard]
@@ -379,7 +382,7 @@ def test_the_bottleneck_is_what_costs_most() -> None:
         ({"vocab": 10**6, "samples": 10**9, "dim": 500, "length": 4}, ("recall", "interference")),
         (
             {"vocab": 10**6, "samples": 5 * 10**6, "dim": 10**4, "length": 10**5},
-            ("lock", "mean_bias"),
+            ("attention", "mean_bias"),
         ),
         ({"vocab": 2000, "samples": 3000, "dim": 1900, "length": 2}, ("recall", "sampling")),
         (
@@ -424,8 +427,8 @@ def test_the_best_is_reported_where_more_is_less() -> None:
     assert 2 * 2048 * 0.7 < found.problem.samples < 4 * 2048
     assert f"is at most {found.prediction.recall_accuracy:.3g}" in found.reason
     one = Problem(vocab=512, samples=600, dim=1, length=32)
-    reason = solve(one, "dim", 0.9, "one_step_accuracy").reason
-    assert "one-step stage" in reason
+    reason = solve(one, "dim", 0.9, "first_gradient_accuracy").reason
+    assert "first-gradient stage" in reason
     assert "raise dim" not in reason
 
 
@@ -455,10 +458,12 @@ def test_orthogonal_counts_are_summed_exactly(vocab: int, samples: int) -> None:
     assert predict(problem).recall_accuracy == pytest.approx(exact, abs=2e-3)
 
 
-def test_solving_for_locking() -> None:
+def test_solving_for_attention() -> None:
     problem = Problem(vocab=1000, samples=1, dim=64, length=200)
-    lock = solve(problem, "samples", 0.9, "lock_accuracy").value
-    assert predict(problem.replace(samples=lock)).lock_accuracy == pytest.approx(0.9, abs=0.01)
+    samples = solve(problem, "samples", 0.9, "attention_accuracy").value
+    assert predict(problem.replace(samples=samples)).attention_accuracy == pytest.approx(
+        0.9, abs=0.01
+    )
 
 
 def test_solving_a_law_whose_best_size_is_between_those_looked_at_first() -> None:

@@ -122,7 +122,7 @@ def test_large_saturation_is_the_limit():
     trained = problem.replace(learner="gd", steps=1, saturation=1e6)
     for seed in range(5):
         limit, step = (run(each, seed, dtype="float64") for each in (problem, trained))
-        assert step.lock_accuracy == limit.lock_accuracy
+        assert step.attention_accuracy == limit.attention_accuracy
         assert step.recall_accuracy == limit.recall_accuracy
 
 
@@ -195,16 +195,16 @@ def test_every_optimiser_learns(learner):
     problem = Problem(vocab=32, samples=600, dim=24, length=4, learner=learner, steps=200)
     found = run(problem)
     assert found.recall_accuracy > 0.95
-    assert found.lock_accuracy > 0.95
+    assert found.attention_accuracy > 0.95
     curve = found.metrics["curve_loss"]
     assert curve[0] == pytest.approx(math.log(32), abs=1e-3)
     assert curve[-1] < 0.5
     assert found.metrics["ended"] in (Ended.CONVERGED, Ended.BUDGET)
-    assert found.metrics["first_lock"] <= found.metrics["steps_taken"]
+    assert found.metrics["first_attention"] <= found.metrics["steps_taken"]
     steps = found.metrics["curve_step"]
     assert steps[:4] == [0, 1, 2, 3]
     assert {
-        len(found.metrics[f"curve_{name}"]) for name in ("lock", "mass", "cosine", "recall")
+        len(found.metrics[f"curve_{name}"]) for name in ("attention", "mass", "cosine", "recall")
     } == {len(steps)}
 
 

@@ -17,6 +17,7 @@ from recallscope.measurement.summary import summarise
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
 from reproduction.evidence import BUNDLE, Evidence
+from reproduction.recorded_names import with_todays_names
 from reproduction.statements import STATEMENTS
 
 ROOT = Path(__file__).parents[1]
@@ -24,7 +25,7 @@ TARGET = ROOT / "src" / "recallscope" / "explorer" / "measured.json"
 OPTIONS = ("width", "activation", "embedding", "trigger_in_values")
 SIZES = ("vocab", "samples", "dim", "length", *OPTIONS)
 LEFT_OUT = ("mlp-plane", "equal-size")  # so many points that the page would double
-NAMES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+NAMES = ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy")
 POINT = (*SIZES, "source", "seeds", *NAMES)
 CROSSING = (*SIZES, "source", "size", "accuracy", "target", "value", "low", "high")
 
@@ -93,7 +94,8 @@ def short(value: float) -> float:
 
 
 def of_study() -> tuple[list[Any], list[Any]]:
-    rows = read_csv(ROOT / "reproduction" / "studies" / "phase_diagram" / "phase_diagram.csv")
+    table = ROOT / "reproduction" / "studies" / "phase_diagram" / "phase_diagram.csv"
+    rows = with_todays_names(read_csv(table))
     source = "a phase diagram of 512 facts"
     points = [
         [

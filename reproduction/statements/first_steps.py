@@ -1,4 +1,4 @@
-"""The first steps decide whether attention locks, and attention learns the trigger's direction."""
+"""The first steps decide whether attention finds the trigger, whose direction it learns."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from reproduction.statement import Finding, Statement
 from reproduction.sweeps import SizedSweep, runs
 from reproduction.verdict import LEVEL
 
-LOCKING = SizedSweep(
-    name="locking",
+ATTENTION = SizedSweep(
+    name="attention",
     first_seed=1_000_000,
     small=runs(seeds=6, vocab=128, dim=48, length=64, samples=[128, 512, 2048, 8192]),
     short=runs(
@@ -41,7 +41,7 @@ LOCKING = SizedSweep(
         samples=[256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536],
     ),
 )
-"""Attention from unlocked to locked."""
+"""Attention from missing the trigger to finding it."""
 
 SATURATING = SizedSweep(
     name="saturating",
@@ -109,9 +109,9 @@ STATEMENT = Statement(
         "step decides whether later steps can change anything, so it is varied here. The "
         "step leaves attention logits with standard deviation s, from 0.1 (all positions "
         "are read alike) to 100 (one is read). Gradient descent on both matrices "
-        "continues from there. Lock is the attention accuracy: the fraction of sequences "
-        "in which attention finds the trigger. Version 0.1 tested small steps only, and "
-        "its verdict was refuted."
+        "continues from there. The attention accuracy is the fraction of sequences in "
+        "which attention finds the trigger; predictions call it lock. Version 0.1 tested "
+        "small steps only, and its verdict was refuted."
     ),
     plain=(
         "with large first steps, whether a model finds the word that matters is settled "
@@ -131,13 +131,13 @@ STATEMENT = Statement(
         "ones freeze attention by construction. Which of the two is judged?"
     ),
     sweeps=(
-        LOCKING,
+        ATTENTION,
         SATURATING,
     ),
 )
 
 
-_LOCKED = 0.5
+_FOUND = 0.5
 
 
 class EarlyAndLate(NamedTuple):
@@ -145,13 +145,13 @@ class EarlyAndLate(NamedTuple):
 
     seed: int
     samples: float
-    early_lock: float
+    early_attention: float
     early_cosine: float
-    late_lock: float
+    late_attention: float
 
 
 def analyse(evidence: Evidence) -> Finding:
-    runs = grouped_by(evidence.runs(LOCKING), attrgetter("problem.samples"))
+    runs = grouped_by(evidence.runs(ATTENTION), attrgetter("problem.samples"))
     trained = _by_saturation(evidence.runs(SATURATING))
     smallest = runs[min(runs)]
     gains = {s: _gain(each) for s, each in trained.items()}
@@ -163,7 +163,7 @@ def analyse(evidence: Evidence) -> Finding:
     area_small = areas[small]
     area_large = areas[large]
     cosines = [_cosine(smallest), _cosine(runs[max(runs)])]
-    recall = _recall([each for each in smallest if not _has_locked(each)])
+    recall = _recall([each for each in smallest if not _has_found(each)])
     return Finding(
         statement=STATEMENT,
         judgements=judged(
@@ -213,7 +213,7 @@ def analyse(evidence: Evidence) -> Finding:
                     series=[
                         measured_series(label, [(n, of(each)) for n, each in runs.items()])
                         for label, of in (
-                            ("attends to the trigger", _lock),
+                            ("attends to the trigger", _attention),
                             ("cosine with the trigger", _cosine),
                             ("recall", _recall),
                         )
@@ -241,7 +241,7 @@ def analyse(evidence: Evidence) -> Finding:
         rows=[
             {
                 "samples": samples,
-                "lock": _lock(each).mean,
+                "attention": _attention(each).mean,
                 "cosine": _cosine(each).mean,
                 "recall": _recall(each).mean,
                 "seeds": len(each),
@@ -251,8 +251,8 @@ def analyse(evidence: Evidence) -> Finding:
         + [
             {
                 "saturation": s,
-                "early lock": mean_over([run.early_lock for run in each]).mean,
-                "late lock": mean_over([run.late_lock for run in each]).mean,
+                "early attention": mean_over([run.early_attention for run in each]).mean,
+                "late attention": mean_over([run.late_attention for run in each]).mean,
                 "gain": gains[s].mean,
                 "area under the curve": areas[s].mean,
                 "trainings": len(each),
@@ -271,27 +271,27 @@ def _by_saturation(records: Sequence[Record]) -> dict[float, list[EarlyAndLate]]
 
 
 def _early_and_late(record: Record) -> EarlyAndLate:
-    curves = (record.metrics[f"curve_{name}"] for name in ("lock", "cosine"))
-    lock, cosine = (float(next(iter(curve))) for curve in curves)  # type: ignore[arg-type]
-    late = record.accuracy("lock_accuracy")[0]
-    return EarlyAndLate(record.seed, record.problem.samples, lock, cosine, late)
+    curves = (record.metrics[f"curve_{name}"] for name in ("attention", "cosine"))
+    attention, cosine = (float(next(iter(curve))) for curve in curves)  # type: ignore[arg-type]
+    late = record.accuracy("attention_accuracy")[0]
+    return EarlyAndLate(record.seed, record.problem.samples, attention, cosine, late)
 
 
 def _gain(trained: Sequence[EarlyAndLate]) -> Interval:
-    """What later steps add to lock; the mean of a seed's batches, over seeds."""
+    """What later steps add to attention accuracy; the mean of a seed's batches, over seeds."""
     by_seed = grouped_by(trained, attrgetter("seed")).values()
-    gains = ([run.late_lock - run.early_lock for run in runs] for runs in by_seed)
+    gains = ([run.late_attention - run.early_attention for run in runs] for runs in by_seed)
     return mean_over([sum(each) / len(each) for each in gains])
 
 
 def _area_under_curve(trained: Sequence[EarlyAndLate]) -> Interval:
-    """How often, of two seeds of one batch size, the one that locks had the higher cosine."""
+    """How often, of two seeds of one batch, that which finds the trigger had the higher cosine."""
     seeds, seed = np.unique([run.seed for run in trained], return_inverse=True)
-    samples, cosine, lock = (
+    samples, cosine, attention = (
         np.array([getattr(run, name) for run in trained])
-        for name in ("samples", "early_cosine", "late_lock")
+        for name in ("samples", "early_cosine", "late_attention")
     )
-    compared = (samples[:, None] == samples) & (lock[:, None] > _LOCKED) & (lock <= _LOCKED)
+    compared = (samples[:, None] == samples) & (attention[:, None] > _FOUND) & (attention <= _FOUND)
     above = cosine[:, None] - cosine
     # Of each two seeds, how many pairs of their runs are compared, and in how many it is so.
     pairs, right = np.zeros((2, len(seeds), len(seeds)))
@@ -313,8 +313,8 @@ def _cosine(records: Sequence[Record]) -> Interval:
     return Interval(mean, max(low, -1.0), min(high, 1.0))
 
 
-def _has_locked(record: Record) -> bool:
-    return record.status is Status.OK and record.accuracy("lock_accuracy")[0] >= _LOCKED
+def _has_found(record: Record) -> bool:
+    return record.status is Status.OK and record.accuracy("attention_accuracy")[0] >= _FOUND
 
 
 def _share(name: str, records: Sequence[Record]) -> Interval:
@@ -325,4 +325,4 @@ def _share(name: str, records: Sequence[Record]) -> Interval:
     return mean_interval(shares, tests, LEVEL)
 
 
-_lock, _recall = partial(_share, "lock_accuracy"), partial(_share, "recall_accuracy")
+_attention, _recall = partial(_share, "attention_accuracy"), partial(_share, "recall_accuracy")

@@ -325,7 +325,7 @@ def analyse(evidence: Evidence) -> Finding:
     names = [name.replace("_", " ").replace("mlp", "MLP") for name in NOISES]
     readings = evidence.runs(MLP_LIMITS)
     limits_of = limited(readings)
-    cells, first = limits_of["recall_accuracy"], limits_of["one_step_accuracy"]
+    cells, first = limits_of["recall_accuracy"], limits_of["first_gradient_accuracy"]
     plane = evidence.rows(MLP_PLANE, *PLANE)
     borders = [each for name in ("relu", "tanh") for each in border(plane, name)]
     right, right_first = (

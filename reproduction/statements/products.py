@@ -47,7 +47,7 @@ RANDOM_LONG = SizedSweep(
         budget=64,
     ),
 )
-"""Batches for half the facts, random embeddings, sequences so long that locking binds."""
+"""Batches for half the facts, random embeddings, sequences so long that attention binds."""
 
 RANDOM_HALF = SizedSweep(
     name="random-half",
@@ -115,12 +115,12 @@ VOCAB_AND_LENGTH = SizedSweep(
 )
 """Batches for half the facts over vocabulary and length, at one dimension."""
 
-CAPACITY_ONE_STEP = SizedSweep(
-    name="capacity-one-step",
+CAPACITY_FIRST_GRADIENT = SizedSweep(
+    name="capacity-first-gradient",
     first_seed=400_000,
     small=searches(
         find="vocab",
-        accuracy="one-step",
+        accuracy="first-gradient",
         samples=[2048, 4096, 8192],
         dim=[48, 64, 96],
         length=[8, 16, 32],
@@ -131,7 +131,7 @@ CAPACITY_ONE_STEP = SizedSweep(
     ),
     short=searches(
         find="vocab",
-        accuracy="one-step",
+        accuracy="first-gradient",
         samples=[4096, 8192, 16384],
         dim=[64, 96, 128],
         length=[16, 32, 64],
@@ -142,7 +142,7 @@ CAPACITY_ONE_STEP = SizedSweep(
     ),
     full=searches(
         find="vocab",
-        accuracy="one-step",
+        accuracy="first-gradient",
         samples=[4096, 8192, 16384, 32768],
         dim=[64, 96, 128, 192],
         length=[16, 32, 64, 128],
@@ -184,7 +184,7 @@ STATEMENT = Statement(
         "the test is whether the sizes act together. If each size had a separate "
         "condition (enough samples, enough dimensions, short enough sequences), more data "
         "could not replace dimensions. In a product it can, at an exchange rate that can "
-        "be measured: the exponents."
+        'be measured: the exponents. Predictions call the first gradient "one step".'
     ),
     plain=(
         "more data can replace dimensions, and longer texts cost data; no single size "
@@ -207,16 +207,16 @@ STATEMENT = Statement(
         RANDOM_LONG,
         RANDOM_HALF,
         VOCAB_AND_LENGTH,
-        CAPACITY_ONE_STEP,
+        CAPACITY_FIRST_GRADIENT,
     ),
 )
 
 
 def analyse(evidence: Evidence) -> Finding:
     long = evidence.critical_sizes(RANDOM_LONG)
-    one_step = evidence.critical_sizes(CAPACITY_ONE_STEP)
+    first_gradient = evidence.critical_sizes(CAPACITY_FIRST_GRADIENT)
     batches = [search.row(recall=0.5) for search in long]
-    stored = [search.row(ratio=_samples_over_length(search)) for search in one_step]
+    stored = [search.row(ratio=_samples_over_length(search)) for search in first_gradient]
     combined = {
         "d and L in N*": combination(long, "dim", "length"),
         "d and L in N*, half the vocabulary": combination(
@@ -230,7 +230,7 @@ def analyse(evidence: Evidence) -> Finding:
     exponents = "; ".join(f"{shown(each.power)} for {which}" for which, each in known.items())
     needed = powers(batches, "dim", "length")
     capacity = powers(stored, "ratio", "dim")
-    at_equal_ratio = power_within(_alike(one_step), "length")
+    at_equal_ratio = power_within(_alike(first_gradient), "length")
     return Finding(
         statement=STATEMENT,
         judgements=judged(
@@ -281,14 +281,16 @@ def analyse(evidence: Evidence) -> Finding:
                     ),
                 ),
                 Panel(
-                    title="one step: facts of which half are right",
+                    title="first gradient: facts of which half are right",
                     x="N/L, samples over length",
                     y="V*, facts",
                     log_x=True,
                     log_y=True,
                     series=[
                         critical_series(f"d = {dim}", searches, place, _samples_over_length)
-                        for place, (dim, searches) in enumerate(grouped(one_step, "dim").items())
+                        for place, (dim, searches) in enumerate(
+                            grouped(first_gradient, "dim").items()
+                        )
                     ],
                 ),
             ],

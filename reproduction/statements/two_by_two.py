@@ -57,7 +57,7 @@ RANDOM_SHORT = SizedSweep(
         budget=64,
     ),
 )
-"""The same with sequences so short that locking is free."""
+"""The same with sequences so short that attention is free."""
 
 STATEMENT = Statement(
     name="two-by-two",

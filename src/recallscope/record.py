@@ -57,14 +57,14 @@ _ADVICE = {
 }
 
 
-ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+ACCURACIES = ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy")
 
 
 def accuracy_name(short: str) -> str:
     """The full name of an accuracy that was given in short; metrics have only one name.
 
-    >>> accuracy_name("one-step"), accuracy_name("recall-at-k")
-    ('one_step_accuracy', 'recall-at-k')
+    >>> accuracy_name("first-gradient"), accuracy_name("recall-at-k")
+    ('first_gradient_accuracy', 'recall-at-k')
     """
     full = f"{short.replace('-', '_').removesuffix('_accuracy')}_accuracy"
     return full if full in ACCURACIES else short
@@ -213,10 +213,10 @@ class Record:
         provenance: by which engine, dtype, device and versions, and how long it took.
         reason: why it is not ok; None if it is.
         test_samples: how many fresh samples it was tested on.
-        lock_accuracy: how often attention is highest at the marked position.
+        attention_accuracy: how often attention is highest at the marked position.
         recall_accuracy: how often the model answers with the right label.
-        one_step_accuracy: how often the first value matrix alone, asked for the embedding of the
-            marked token, has the right label.
+        first_gradient_accuracy: how often the first value matrix alone, asked for the embedding
+            of the marked token, has the right label.
         score_signal: what the trigger adds to the attention score of its position.
         score_noise: the standard deviation of the attention score over the tokens.
         trigger_cosine: of the attention vector with the trigger.
@@ -237,9 +237,9 @@ class Record:
     provenance: Provenance
     reason: str | None = None
     test_samples: int | None = None
-    lock_accuracy: float | None = None
+    attention_accuracy: float | None = None
     recall_accuracy: float | None = None
-    one_step_accuracy: float | None = None
+    first_gradient_accuracy: float | None = None
     score_signal: float | None = None
     score_noise: float | None = None
     trigger_cosine: float | None = None
@@ -291,7 +291,7 @@ class Record:
         """An accuracy, or a metric that is one, and the number of tests it was measured on.
 
         Args:
-            name: recall_accuracy, lock_accuracy, one_step_accuracy, or a metric.
+            name: recall_accuracy, attention_accuracy, first_gradient_accuracy, or a metric.
 
         Returns:
             The fraction, and the number of tests.

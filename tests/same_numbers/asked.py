@@ -18,7 +18,13 @@ from recallscope import Embeddings, Problem, critical, predict, run, solve
 SEEDS = (0, 1, 2)
 TESTS = 256
 RESULTS = (
-    *("lock_accuracy", "recall_accuracy", "one_step_accuracy", "score_signal", "score_noise"),
+    *(
+        "attention_accuracy",
+        "recall_accuracy",
+        "first_gradient_accuracy",
+        "score_signal",
+        "score_noise",
+    ),
     *("trigger_cosine", "first_value_cosine", "second_value_cosine"),
 )
 ENDS = ("value", "low", "high", "log_mean", "log_sd", "evaluations")

@@ -80,7 +80,7 @@ def trained(number: int, fields: dict[str, object], seed: int) -> list[Row]:
     record = run(Problem.from_dict(fields), seed, test_samples=4096)
     return [
         {"number": number, "seed": seed, "status": str(record.status)}
-        | {"recall": record.recall_accuracy, "lock": record.lock_accuracy}
+        | {"recall": record.recall_accuracy, "attention": record.attention_accuracy}
         | {"seconds": round(record.provenance.elapsed_seconds, 1)}
     ]
 
@@ -113,7 +113,8 @@ def report() -> None:
         errors.append(abs(value - run_of["recall"]))
         sizes = " ".join(f"{name}={row[name]}" for name in (*SIZES, "learner", "trigger_snr"))
         said = f"{value:.3f} ({low:.3f} to {high:.3f}), trained {run_of['recall']:.3f}"
-        print(f"{'inside' if held else 'outside'}: {sizes}: {said}, lock {run_of['lock']:.2f}")
+        said += f", attention {run_of['attention']:.2f}"
+        print(f"{'inside' if held else 'outside'}: {sizes}: {said}")
     for name, which in (("all", (True, False)), ("clear", (True,)), ("unclear", (False,))):
         some = [held for held, clear in inside if clear in which]
         print(f"{name}: {sum(some)} of {len(some)} inside")

@@ -200,7 +200,7 @@ def saturation_picture() -> None:
         mine = [point for point in every if point.samples == samples]
         # One or two seeds that differ from the rest are too few for an area under the curve.
         enough = [
-            point for point in mine if 3 <= round(point.locked * point.seeds) <= point.seeds - 3
+            point for point in mine if 3 <= round(point.found * point.seeds) <= point.seeds - 3
         ]
         label = f"N={samples:g}"
         gains.append(with_bars(label, [(point.saturation, *point.gain) for point in mine]))
@@ -211,7 +211,7 @@ def saturation_picture() -> None:
         Panel(
             title="what later steps add",
             x="saturation s",
-            y="lock gained",
+            y="attention accuracy gained",
             series=[*gains, Series(label="none", kind=Kind.REFERENCE, x=ends, y=[0, 0])],
             log_x=True,
         ),
@@ -225,7 +225,7 @@ def saturation_picture() -> None:
     ]
     most = max(point.gain[0] for point in every)
     last = max(point.gain[0] for point in every if point.saturation == ends[1])
-    title = f"Later steps add up to {most:.2f} to lock, at s={ends[1]:g} at most {last:.2f}"
+    title = f"Later steps add up to {most:.2f} to attention, at s={ends[1]:g} at most {last:.2f}"
     draw("end-saturation.png", Picture(caption="", panels=panels, title=title), width=3.25)
 
 

@@ -30,6 +30,7 @@ from recallscope import Problem, run
 from recallscope.tasks.kind import samples_of
 from recallscope.theory.end_law import EDGE_WIDTH_FACTOR, end_of_training, trigger_snr
 from recallscope.theory.memory_recall import Facts, facts_seen, memory_recall
+from reproduction.recorded_names import with_todays_names
 from reproduction.studies.kept_runs import Row, kept, run_and_keep, seed_from, write_table
 
 HERE = Path(__file__).parent
@@ -121,7 +122,7 @@ def trained(study: str, index: int, problem: Problem) -> list[Row]:
         labels = samples_of(problem, seed).draw(0, int(problem.samples)).label
         found = {
             name: record.metrics.get(name)
-            for name in ("ended", "steps_taken", "final_loss", "first_lock")
+            for name in ("ended", "steps_taken", "final_loss", "first_attention")
         }
         rows.append(
             {"study": study, "problem": index}
@@ -129,7 +130,7 @@ def trained(study: str, index: int, problem: Problem) -> list[Row]:
             | {
                 "seed": seed,
                 "recall": record.recall_accuracy,
-                "lock": record.lock_accuracy,
+                "attention": record.attention_accuracy,
                 "facts_seen": len(set(labels.tolist())) / problem.vocab,
             }
             | found
@@ -171,11 +172,13 @@ def predict(study: str) -> None:
 def means(study: str) -> list[Row]:
     """Each problem once: what was trained, on average over seeds, and what the law says today."""
     with (HERE / f"end-law-{study}.csv").open() as file:
-        runs = list(csv.DictReader(file))
+        runs = with_todays_names(csv.DictReader(file))
     rows = []
     for index, problem in enumerate(draw(study)):
         mine = [row for row in runs if int(row["problem"]) == index]
-        recalls, locks = ([float(row[name]) for row in mine] for name in ("recall", "lock"))
+        recalls, attention = (
+            [float(row[name]) for row in mine] for name in ("recall", "attention")
+        )
         end = end_of_training(problem)
         rows.append(
             {"study": study}
@@ -184,9 +187,9 @@ def means(study: str) -> list[Row]:
                 "seeds": len(recalls),
                 "recall": round(float(np.mean(recalls)), 4),
                 "spread": round(float(np.std(recalls)), 4),
-                "lock": round(float(np.mean(locks)), 4),
+                "attention": round(float(np.mean(attention)), 4),
                 "predicted": round(end.recall, 4),
-                "found": round(end.found * end.lock, 4),
+                "found": round(end.found * end.attention, 4),
                 "facts_seen": round(end.facts_seen, 4),
                 "share_of_edge": round(end.parameters / end.edge.parameters, 3),
                 "trigger_snr": round(trigger_snr(problem), 3),
@@ -195,10 +198,10 @@ def means(study: str) -> list[Row]:
     return rows
 
 
-def with_lock(row: Row) -> float:
-    """The law with the lock that was measured."""
+def with_attention(row: Row) -> float:
+    """The law with the attention accuracy that was measured."""
     facts = facts_seen(row["vocab"], row["samples"])
-    found = Facts(max(row["lock"], 0.02) * facts.number, facts.times)
+    found = Facts(max(row["attention"], 0.02) * facts.number, facts.times)
     return (
         float(found.number.sum())
         / row["vocab"]
@@ -219,8 +222,8 @@ def report() -> None:
                 for guess in ("predicted", "facts_seen")
             )
             print(f"{study}, {name}: {len(chosen)} problems, {error:.4f}; facts seen {trivial:.4f}")
-        measured = np.mean([abs(with_lock(row) - row["recall"]) for row in rows])
-        print(f"with the measured lock: {measured:.4f}")
+        measured = np.mean([abs(with_attention(row) - row["recall"]) for row in rows])
+        print(f"with the measured attention: {measured:.4f}")
         for learner in LEARNERS:
             chosen = [row for row in rows if row["learner"] == learner]
             print(learner, np.mean([abs(row["predicted"] - row["recall"]) for row in chosen]))

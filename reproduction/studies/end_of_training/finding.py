@@ -37,6 +37,7 @@ from recallscope import Problem, predict, run
 from recallscope.learning.cost import predict_cost
 from recallscope.theory.end_law import end_of_training
 from recallscope.theory.memory_edge import edge
+from reproduction.recorded_names import with_todays_names
 from reproduction.studies.kept_runs import Row, run_rest, seed_from, write_table
 
 HERE = Path(__file__).parent
@@ -95,9 +96,9 @@ def draw(study: str) -> list[tuple[str, Problem]]:
     return problems
 
 
-def has_found(lock: float, length: float) -> bool:
+def has_found(attention: float, length: float) -> bool:
     """Whether attention is at the trigger more often than by chance."""
-    return (lock - 1 / length) / (1 - 1 / length) > 0.15
+    return (attention - 1 / length) / (1 - 1 / length) > 0.15
 
 
 def trained(study: str, index: int, number: int) -> list[Row]:
@@ -111,7 +112,7 @@ def trained(study: str, index: int, number: int) -> list[Row]:
     return [
         {"study": study, "problem": index, "number": number, "kind": kind}
         | {name: getattr(problem, name) for name in SIZES}
-        | {"seed": seed, "recall": record.recall_accuracy, "lock": record.lock_accuracy}
+        | {"seed": seed, "recall": record.recall_accuracy, "attention": record.attention_accuracy}
         | {name: record.metrics.get(name) for name in ("ended", "steps_taken", "final_loss")}
         | {"seconds": round(record.provenance.elapsed_seconds, 1)}
     ]
@@ -140,7 +141,7 @@ def lines(path: Path) -> list[Row]:
     if not path.exists():
         return []
     with path.open() as file:
-        return list(csv.DictReader(file))
+        return with_todays_names(csv.DictReader(file))
 
 
 def every_run() -> dict[tuple[str, int], list[Row]]:
@@ -171,19 +172,19 @@ def means() -> list[Row]:
         if problem.length == 1:
             continue
         end = end_of_training(problem)
-        finders = [row for row in rows if has_found(float(row["lock"]), problem.length)]
+        finders = [row for row in rows if has_found(float(row["attention"]), problem.length)]
         table.append(
             {"study": study}
             | {name: getattr(problem, name) or 0 for name in SIZES}
             | {"seeds": len(rows), "found": round(len(finders) / len(rows), 4)}
-            | {name: mean_of(rows, name) for name in ("recall", "lock")}
-            | {f"{name}_if_found": mean_of(finders, name) for name in ("recall", "lock")}
+            | {name: mean_of(rows, name) for name in ("recall", "attention")}
+            | {f"{name}_if_found": mean_of(finders, name) for name in ("recall", "attention")}
             | {
                 "predicted_found": round(end.found, 4),
                 "predicted_recall": round(end.recall, 4),
-                "predicted_lock": round(end.found * end.lock, 4),
+                "predicted_attention": round(end.found * end.attention, 4),
                 "predicted_recall_if_found": round(end.recall_if_found, 4),
-                "predicted_lock_if_found": round(end.lock, 4),
+                "predicted_attention_if_found": round(end.attention, 4),
                 "share_of_edge": round(end.parameters / end.edge.parameters, 3),
                 "trigger_snr": round(end.trigger_snr or 0, 4),
             }
@@ -222,8 +223,8 @@ def report() -> None:
     inside, widths, scores = [], [], []
     for index, rows in runs.items():
         said, problem = predicted[index], problem_of(rows[0])
-        finders = [row for row in rows if has_found(float(row["lock"]), problem.length)]
-        found += [has_found(float(row["lock"]), problem.length) for row in rows]
+        finders = [row for row in rows if has_found(float(row["attention"]), problem.length)]
+        found += [has_found(float(row["attention"]), problem.length) for row in rows]
         probabilities += [float(said["found"])] * len(rows)
         guesses += [guess(problem)] * len(rows)
         low, high = float(said["low"]), float(said["high"])
@@ -293,7 +294,7 @@ def figure() -> None:
             recalls = [
                 float(each["recall"])
                 for each in runs["preregistered", int(row["problem"])]
-                if has_found(float(each["lock"]), length)
+                if has_found(float(each["attention"]), length)
             ]
             if recalls:
                 x = float(row["recall_if_found"])

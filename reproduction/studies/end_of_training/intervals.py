@@ -50,7 +50,7 @@ def every() -> list[Compared]:
             getattr(predicted, name),
             getattr(simulated, name),
         )
-        for name in ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+        for name in ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy")
     ]
     rows = recorded("trained.csv")
     natural = {
@@ -59,7 +59,7 @@ def every() -> list[Compared]:
     }
     some = np.isfinite(rows["recall_if_found"])  # an interval is around that of those that find it
     natural = {name: values[some] for name, values in natural.items()}
-    for name in ("recall", "lock"):
+    for name in ("recall", "attention"):
         both = (rows[f"{of}{name}_if_found"][some] for of in ("predicted_", ""))
         kind = np.where(rows["width"] > 0, "mlp", rows["learner"])[some]
         sizes = kind, rows["vocab"][some]
@@ -72,7 +72,7 @@ def every() -> list[Compared]:
     )
     rows = recorded("structured.csv")
     sizes = {each: rows[each] for each in ("vocab", "samples", "dim", "length")}
-    for name in ("lock", "recall", "one_step"):
+    for name in ("attention", "recall", "first_gradient"):
         pair = [rows[f"{what}_{name}"] for what in ("predicted", "measured")]
         same = np.zeros(len(pair[0]))
         found.append(Compared("tables", f"{name}_accuracy", sizes, same, rows["vocab"], *pair))

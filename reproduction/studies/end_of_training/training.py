@@ -101,7 +101,7 @@ def measured(study: str, problem: Problem, seed: int, dtype: str = "float32") ->
         "seed": seed,
         "status": str(record.status),
         "recall": record.recall_accuracy,
-        "lock": record.lock_accuracy,
+        "attention": record.attention_accuracy,
         "facts_seen": seen / problem.vocab,
         "loss": record.metrics.get("final_loss"),
         "steps": record.metrics.get("steps_taken"),

@@ -40,6 +40,7 @@ from recallscope.results.panels import Kind, Panel, Picture, Series
 from recallscope.theory.end_law import end_of_training
 from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
+from reproduction.recorded_names import with_todays_names
 
 HERE = Path(__file__).parent
 ROOT = Path(__file__).parents[3]
@@ -94,7 +95,7 @@ def write(path: Path, rows: list[dict[str, object]]) -> None:
 
 def read(path: Path) -> list[dict[str, str]]:
     with path.open() as file:
-        return list(csv.DictReader(file))
+        return with_todays_names(csv.DictReader(file))
 
 
 def predicted(problem: Problem) -> dict[str, object]:

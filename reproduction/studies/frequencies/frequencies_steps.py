@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[3]
 DRAWN_FROM = {"open": 20261201, "preregistered": 20261202}
 COUNT = {"open": 40, "preregistered": 20}
 SEEDS, TESTS = 48, 16384
-ACCURACIES = ("lock", "recall", "one_step")
+ACCURACIES = ("attention", "recall", "first_gradient")
 
 
 def problem_of(row: dict[str, str]) -> Problem:

@@ -6,9 +6,9 @@
     given_embeddings/real_tables report
 
 Four tables, each as it is, centred and whitened, scaled to a mean squared length of 1; inputs and
-outputs are the same rows, as in models that tie them. `run`: lock and recall after three steps at
-some sizes. `facts`: how many rows there may be for recall to be one half. Nothing of these weights
-is part of this project.
+outputs are the same rows, as in models that tie them. `run`: attention and recall after three steps
+at some sizes. `facts`: how many rows there may be for recall to be one half. Nothing of these
+weights is part of this project.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import torch
 
 from recallscope import Problem, predict, run
 from recallscope.models.embeddings import Embeddings
+from reproduction.recorded_names import with_todays_names
 from reproduction.studies.kept_runs import Row, run_rest
 
 HERE = Path(__file__).parent
@@ -126,7 +127,7 @@ def measured(name: str, treatment: str, size: int) -> list[Row]:
         "length": length,
         "effective_dim": round(predicted.quantities["tokens_effective_dim_raw"], 2),
     }
-    for which in ("lock", "recall"):
+    for which in ("attention", "recall"):
         values = [getattr(record, f"{which}_accuracy") for record in records]
         row[which] = round(float(np.mean(values)), 4)
         row[f"{which}_error"] = round(float(np.std(values) / math.sqrt(SEEDS)), 4)
@@ -177,8 +178,8 @@ def run_study(what: str, processes: int) -> None:
 
 def report() -> None:
     with RUNS.with_suffix(".csv").open() as file:
-        rows = list(csv.DictReader(file))
-    for which in ("lock", "recall"):
+        rows = with_todays_names(csv.DictReader(file))
+    for which in ("attention", "recall"):
         off = [abs(float(row[which]) - float(row[f"predicted_{which}"])) for row in rows]
         nominal = [
             abs(float(row[which]) - float(row[f"nominal_{which}"]))

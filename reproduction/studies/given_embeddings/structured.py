@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 from recallscope import Problem, predict, run
+from reproduction.recorded_names import with_todays_names
 from reproduction.studies.kept_runs import Row, kept, run_and_keep, seed_from, write_table
 
 HERE = Path(__file__).parent
@@ -80,12 +81,12 @@ def draw(study: str) -> None:
         rows.append(
             {
                 "problem": json.dumps(problem.to_dict()),
-                "lock": round(found.lock_accuracy, 4),
+                "attention": round(found.attention_accuracy, 4),
                 "recall": round(found.recall_accuracy, 4),
-                "one_step": round(found.one_step_accuracy, 4),
-                "nominal_lock": round(nominal.lock_accuracy, 4),
+                "first_gradient": round(found.first_gradient_accuracy, 4),
+                "nominal_attention": round(nominal.attention_accuracy, 4),
                 "nominal_recall": round(nominal.recall_accuracy, 4),
-                "nominal_one_step": round(nominal.one_step_accuracy, 4),
+                "nominal_first_gradient": round(nominal.first_gradient_accuracy, 4),
             }
         )
         print(f"{len(rows)} of {COUNT[study]}", end="\r", flush=True)
@@ -94,7 +95,7 @@ def draw(study: str) -> None:
 
 def drawn(study: str) -> list[Row]:
     with file_of(study).open() as file:
-        return list(csv.DictReader(file))
+        return with_todays_names(csv.DictReader(file))
 
 
 def simulated(study: str, number: int, problem: Problem, first: int) -> list[Row]:
@@ -102,7 +103,7 @@ def simulated(study: str, number: int, problem: Problem, first: int) -> list[Row
     torch.set_num_threads(1)
     records = [run(problem, first + seed) for seed in range(SEEDS)]
     found: Row = {"number": number, "seeds": SEEDS}
-    for name in ("lock", "recall", "one_step"):
+    for name in ("attention", "recall", "first_gradient"):
         values = [getattr(record, f"{name}_accuracy") for record in records]
         found[name] = round(float(np.mean(values)), 5)
         found[f"{name}_error"] = round(float(np.std(values) / math.sqrt(SEEDS)), 5)
@@ -131,9 +132,9 @@ def report() -> None:
         if not path.exists():
             continue
         with path.open() as file:
-            runs = list(csv.DictReader(file))
+            runs = with_todays_names(csv.DictReader(file))
         rows = drawn(study)
-        for name in ("lock", "recall", "one_step"):
+        for name in ("attention", "recall", "first_gradient"):
             table = np.array(
                 [
                     [
@@ -159,7 +160,9 @@ def report() -> None:
         )
         for each in worst[:8]:
             row = rows[int(each["number"])]
-            print(each["lock"], row["lock"], each["recall"], row["recall"], row["problem"])
+            print(
+                each["attention"], row["attention"], each["recall"], row["recall"], row["problem"]
+            )
 
 
 def write_compared() -> None:
@@ -168,14 +171,14 @@ def write_compared() -> None:
     for study in COUNT:
         rows = drawn(study)
         with file_of(f"{study}-runs").open() as file:
-            for run in csv.DictReader(file):
+            for run in with_todays_names(csv.DictReader(file)):
                 row = rows[int(run["number"])]
                 problem = json.loads(row["problem"])
                 sizes = {name: problem[name] for name in ("vocab", "samples", "dim", "length")}
                 numbers = {
                     f"{what}_{name}": float(each[name])
                     for what, each in (("predicted", row), ("measured", run))
-                    for name in ("lock", "recall", "one_step")
+                    for name in ("attention", "recall", "first_gradient")
                 }
                 found.append(sizes | numbers)
     write_table(found, ROOT / "src/recallscope/theory/structured.csv")

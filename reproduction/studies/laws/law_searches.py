@@ -6,18 +6,30 @@ laws/laws.py runs these searches, and records and draws them; tests repeat a par
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from recallscope import Problem, Record, Status, solve
+from recallscope.common.csv_files import read_csv
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.statistics import power_law as fitted
 from recallscope.statistics.power_law import Collapse, Exponent, collapse, fit_law, read_points
+from reproduction.recorded_names import with_todays_names
 from reproduction.studies.searches.planted_searches import MADE_UP, TESTS
 
 KEY = ("law", "scale", "vocab", "dim", "length")
 """Columns that name a search."""
+
+
+RESULTS = Path(__file__).with_name("laws.csv")
+RUNS = Path(__file__).with_name("laws-runs.csv")
+
+
+def read_table(path: Path) -> list[dict[str, Any]]:
+    """The critical sizes or the runs, with the names that laws have today."""
+    return with_todays_names(read_csv(path))
 
 
 class Law(NamedTuple):
@@ -32,8 +44,8 @@ class Law(NamedTuple):
 
 
 LAWS = {
-    "one step": Law(
-        "one_step_accuracy",
+    "first gradient": Law(
+        "first_gradient_accuracy",
         (
             {"vocab": 256, "dim": 100, "length": 16},
             {"vocab": 1024, "dim": 256, "length": 32},
@@ -44,8 +56,8 @@ LAWS = {
         0.04,
         40,
     ),
-    "lock": Law(
-        "lock_accuracy",
+    "attention": Law(
+        "attention_accuracy",
         (
             {"vocab": 256, "dim": 32, "length": 64},
             {"vocab": 512, "dim": 48, "length": 128},
@@ -67,8 +79,8 @@ LAWS = {
         0.04,
         48,
     ),
-    "one step, longer": Law(
-        "one_step_accuracy",
+    "first gradient, longer": Law(
+        "first_gradient_accuracy",
         (
             {"vocab": 256, "dim": 100, "length": 32},
             {"vocab": 1024, "dim": 256, "length": 64},

@@ -23,7 +23,7 @@ import numpy as np
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from recallscope import run
-from recallscope.common.csv_files import read_csv, write_csv
+from recallscope.common.csv_files import write_csv
 from recallscope.plotting.layout import explain, handle
 from recallscope.plotting.style import (
     COLOURS,
@@ -40,17 +40,18 @@ from reproduction.studies.laws.law_searches import (
     FACTORIAL,
     KEY,
     LAWS,
+    RESULTS,
+    RUNS,
     along_axes,
     collapsed,
     factorial,
     problems,
     read_search,
+    read_table,
     search_of,
     sizes_of,
 )
 
-RESULTS = Path(__file__).with_name("laws.csv")
-RUNS = Path(__file__).with_name("laws-runs.csv")
 DOCS = Path(__file__).parents[3] / "docs"
 AXES = ("vocab", "dim", "length")
 
@@ -76,7 +77,7 @@ def searched(number: int) -> list[dict[str, Any]]:
 
 def simulate() -> None:
     """Search for what is not there yet, then read all runs."""
-    there = read_csv(RUNS) if RUNS.exists() else []
+    there = read_table(RUNS) if RUNS.exists() else []
     done = {tuple(row[name] for name in KEY) for row in there}
     keys = [(law, scale, *sizes_of(problem).values()) for law, scale, _, problem, *_ in problems()]
     wanted = [number for number, key in enumerate(keys) if key not in done]
@@ -90,7 +91,7 @@ def simulate() -> None:
 def read_all() -> None:
     """Critical sizes from all runs that are there."""
     by_key: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in read_csv(RUNS):
+    for row in read_table(RUNS):
         by_key.setdefault(tuple(row[name] for name in KEY), []).append(row)
     rows = []
     for number, (law, scale, _, problem, *_) in enumerate(problems()):
@@ -124,12 +125,12 @@ def report(rows: list[dict[str, Any]]) -> str:
             ]
         )
         lines.append(
-            f"{each.law:17} {sizes:22} {LETTERS[each.axis]}: {power.value:6.3f} "
+            f"{each.law:22} {sizes:22} {LETTERS[each.axis]}: {power.value:6.3f} "
             f"({power.low:6.3f} to {power.high:6.3f})  {each.predicted:6.3f}  "
             f"{LAWS[each.law].far[each.axis]:4.1f}   measured/closed form "
             f"{ratio.min():.2f} to {ratio.max():.2f}"
         )
-    runs = read_csv(RUNS)
+    runs = read_table(RUNS)
     for name, each in LAWS.items():
         for scale in range(len(each.bases)):
             law, found = collapsed(rows, runs, name, scale)
@@ -175,7 +176,9 @@ def draw_laws(rows: list[dict[str, Any]]) -> None:
         points = {**look(each.scale), "markersize": 3, "elinewidth": 0.8}
         axes.errorbar(size, value / base, yerr=bars / base, **points)
         axes.plot(size, theory / base, "--", color=COLOURS[each.scale], linewidth=0.9)
-        axes.set_title(f"{each.law}\nalong {LETTERS[each.axis]}", fontsize=7)
+        name, _, which = each.law.partition(", ")
+        along = f"{which}, along" if which else "along"
+        axes.set_title(f"{name}\n{along} {LETTERS[each.axis]}", fontsize=7)
         axes.set_xscale("log")
         axes.set_yscale("log")
         style_axes(axes)
@@ -259,7 +262,7 @@ def main() -> None:
     parser.add_argument("--report", action="store_true")
     if not parser.parse_args().report:
         simulate()
-    rows = read_csv(RESULTS)
+    rows = read_table(RESULTS)
     print(report(rows))
     draw_laws(rows)
     draw_factorial(rows)

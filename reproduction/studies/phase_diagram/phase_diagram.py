@@ -28,6 +28,7 @@ from recallscope.measurement.phase_diagram import PhaseCell, PhaseDiagram
 from recallscope.plotting.phase_diagram import phase_diagram_figure
 from recallscope.plotting.style import save
 from recallscope.record import ACCURACIES, Provenance
+from reproduction.recorded_names import with_todays_names
 
 VOCAB = 512
 LENGTHS = (4, 128)
@@ -157,7 +158,7 @@ def main() -> None:
     if not arguments.report:
         simulate(arguments.seeds)
         write_csv([row for each in diagrams(load()) for row in each.rows()], TABLE)
-    found = from_rows(read_csv(TABLE))
+    found = from_rows(with_todays_names(read_csv(TABLE)))
     draw(found)
     for diagram in found:
         report(diagram)

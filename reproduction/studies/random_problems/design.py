@@ -30,7 +30,7 @@ from reproduction.studies.random_problems.recorded_problems import load_summary
 
 # How many problems, from which seed, and at most how many instances of each.
 STUDIES = {"design": (420, 20261115, 400), "holdout": (150, 20261116, 48)}
-ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+ACCURACIES = ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy")
 MEASURED = (*ACCURACIES, "score_signal", "score_noise", "trigger_cosine")
 
 
@@ -64,11 +64,12 @@ def draw_design(count: int, seed: int) -> list[Problem]:
 
 
 def enough(rows: list[dict[str, float]]) -> bool:
-    """Whether the means of these seeds are known to 0.01, or 0.02 where locking is partial.
+    """Whether the means of these seeds are known to 0.01, or 0.02 where attention is partial.
 
-    Seeds differ most where some lock and some do not: a few that happen to agree prove nothing.
+    Seeds differ most where some find the trigger and some do not: a few that happen to agree
+    prove nothing.
     """
-    partial = min((row["lock_accuracy"] for row in rows), default=0.0) < 0.98
+    partial = min((row["attention_accuracy"] for row in rows), default=0.0) < 0.98
     if len(rows) < (32 if partial else 6):
         return False
     wanted = 0.02 if partial else 0.01

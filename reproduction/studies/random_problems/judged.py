@@ -28,6 +28,7 @@ from recallscope import Problem, run
 from recallscope.learning.cost import predict_cost
 from recallscope.theory.accuracy import accuracies
 from recallscope.theory.problem_arrays import arrays_of
+from reproduction.recorded_names import with_todays_names
 from reproduction.studies.kept_runs import seed_from
 from reproduction.studies.random_problems.design import (
     ACCURACIES,
@@ -136,7 +137,7 @@ def predict(study: str) -> None:
 
 def load_predictions(study: str) -> tuple[list[Problem], list[dict[str, str]]]:
     with path(study, "-predictions").open() as file:
-        lines = list(csv.DictReader(file))
+        lines = with_todays_names(csv.DictReader(file))
     return [problem_of(line, int(line["samples"])) for line in lines], lines
 
 
@@ -156,7 +157,7 @@ def simulate(study: str, index: int, problem: Problem) -> list[dict[str, float]]
             if record.status != "ok":
                 raise RuntimeError(f"problem {index}: {record.reason}")
             rows.append({name: getattr(record, name) for name in MEASURED})
-        partial = min(row["lock_accuracy"] for row in rows) < 0.98
+        partial = min(row["attention_accuracy"] for row in rows) < 0.98
         errors = [
             np.std([row[name] for row in rows], ddof=1) / math.sqrt(wanted) for name in ACCURACIES
         ]

@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 from recallscope import Problem, solve
+from reproduction.recorded_names import with_todays_names
 
 HERE = Path(__file__).parent
 
@@ -14,7 +15,7 @@ HERE = Path(__file__).parent
 def load_summary(study: str) -> tuple[list[Problem], list[dict[str, str]]]:
     """The problems of a study with their measurements."""
     with (HERE / f"{study}.csv").open() as file:
-        lines = list(csv.DictReader(file))
+        lines = with_todays_names(csv.DictReader(file))
     return [problem_of(line, int(line["samples"])) for line in lines], lines
 
 

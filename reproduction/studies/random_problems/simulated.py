@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from reproduction.recorded_names import with_todays_names
 from reproduction.studies.random_problems.design import ACCURACIES, path
 
 STUDIES = ("design", "holdout", "few", "wide")
@@ -25,7 +26,8 @@ def rows() -> list[dict[str, str]]:
     for study in STUDIES:
         if path(study).exists():
             with path(study).open() as file:
-                found += [{name: line[name] for name in COLUMNS} for line in csv.DictReader(file)]
+                lines = with_todays_names(csv.DictReader(file))
+            found += [{name: line[name] for name in COLUMNS} for line in lines]
     return found
 
 

@@ -4,9 +4,10 @@
     saturation report
 
 The first two of three steps leave attention at scores of standard deviation s; gradient descent
-continues there. For s from 0.1 to 100, and for a third of the samples at which three steps lock
-half of the time, as many, and three times as many: what later steps add to lock, and whether the
-cosine of attention with the trigger after the first steps predicts which seeds lock at the end.
+continues there. For s from 0.1 to 100, and for a third of the samples at which three steps find
+the trigger half of the time, as many, and three times as many: what later steps add to attention
+accuracy, and whether the cosine of attention with the trigger after the first steps predicts which
+seeds find it at the end.
 Runs are saved one by one in saturation.jsonl, and resumed.
 """
 
@@ -23,6 +24,7 @@ import numpy as np
 import torch
 
 from recallscope import Problem, run, solve
+from reproduction.recorded_names import with_todays_names
 from reproduction.studies.kept_runs import Row, kept, run_and_keep, write_table
 
 HERE = Path(__file__).parent
@@ -38,7 +40,7 @@ def problems() -> list[Problem]:
     three_steps = Problem(
         **{name: getattr(BASE, name) for name in ("vocab", "dim", "length")}, samples=1
     )
-    critical = solve(three_steps, "samples", 0.5, "lock").value
+    critical = solve(three_steps, "samples", 0.5, "attention").value
     assert critical is not None
     return [
         BASE.replace(samples=round(share * critical), saturation=s)
@@ -58,9 +60,9 @@ def measured(problem: Problem, seed: int) -> list[Row]:
         "samples": problem.samples,
         "saturation": problem.saturation,
         "seed": seed,
-        "early_lock": metrics["curve_lock"][0],
+        "early_attention": metrics["curve_attention"][0],
         "early_cosine": metrics["curve_cosine"][0],
-        "late_lock": record.lock_accuracy,
+        "late_attention": record.attention_accuracy,
         "late_recall": record.recall_accuracy,
         "steps": metrics["steps_taken"],
         "ended": metrics["ended"],
@@ -110,22 +112,23 @@ class Point(NamedTuple):
     early: float
     late: float
     gain: tuple[float, float, float]
-    locked: float
+    found: float
     area: tuple[float, float, float]
-    """Not a number where all seeds lock, or none."""
+    """Not a number where all seeds find the trigger, or none."""
 
 
 def points() -> Iterator[Point]:
     """For each number of samples and s."""
     with TABLE.open() as file:
-        rows = [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+        table = with_todays_names(csv.DictReader(file))
+    rows = [{name: float(value) for name, value in row.items()} for row in table]
     rng = np.random.default_rng(0)
     for samples in sorted({row["samples"] for row in rows}):
         for s in SATURATIONS:
             chosen = [row for row in rows if (row["samples"], row["saturation"]) == (samples, s)]
             early, late, cosine = (
                 np.array([row[name] for row in chosen])
-                for name in ("early_lock", "late_lock", "early_cosine")
+                for name in ("early_attention", "late_attention", "early_cosine")
             )
             drawn = [rng.integers(len(chosen), size=len(chosen)) for _ in range(2000)]
             gain, found = late - early, late > 0.5
@@ -144,13 +147,15 @@ def points() -> Iterator[Point]:
 
 def report() -> None:
     """A line for each of them."""
-    print("samples saturation seeds | early lock, late lock | gain | late above 0.5 | AUC")
+    print(
+        "samples saturation seeds | early attention, late attention | gain | late above 0.5 | AUC"
+    )
     for point in points():
         gain, low, high = point.gain
         auc, auc_low, auc_high = point.area
         print(
             f"{point.samples:g} {point.saturation:g} {point.seeds} | {point.early:.2f} "
-            f"{point.late:.2f} | {gain:+.2f} ({low:+.2f} to {high:+.2f}) | {point.locked:.2f} | "
+            f"{point.late:.2f} | {gain:+.2f} ({low:+.2f} to {high:+.2f}) | {point.found:.2f} | "
             f"{auc:.2f} ({auc_low:.2f} to {auc_high:.2f})"
         )
 

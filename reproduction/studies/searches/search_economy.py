@@ -33,12 +33,15 @@ REAL = (
     ("recall_accuracy", Problem(vocab=384, samples=1, dim=96, length=48, embedding="gaussian")),
     ("recall_accuracy", Problem(vocab=384, samples=1, dim=192, length=8, trigger_in_values=True)),
     ("recall_accuracy", Problem(vocab=256, samples=1, dim=96, length=8, width=1024)),
-    ("one_step_accuracy", Problem(vocab=256, samples=1, dim=64, length=16)),
-    ("one_step_accuracy", Problem(vocab=512, samples=1, dim=128, length=32)),
-    ("one_step_accuracy", Problem(vocab=384, samples=1, dim=96, length=8, embedding="gaussian")),
-    ("lock_accuracy", Problem(vocab=256, samples=1, dim=32, length=64)),
-    ("lock_accuracy", Problem(vocab=512, samples=1, dim=48, length=96)),
-    ("lock_accuracy", Problem(vocab=256, samples=1, dim=64, length=128)),
+    ("first_gradient_accuracy", Problem(vocab=256, samples=1, dim=64, length=16)),
+    ("first_gradient_accuracy", Problem(vocab=512, samples=1, dim=128, length=32)),
+    (
+        "first_gradient_accuracy",
+        Problem(vocab=384, samples=1, dim=96, length=8, embedding="gaussian"),
+    ),
+    ("attention_accuracy", Problem(vocab=256, samples=1, dim=32, length=64)),
+    ("attention_accuracy", Problem(vocab=512, samples=1, dim=48, length=96)),
+    ("attention_accuracy", Problem(vocab=256, samples=1, dim=64, length=128)),
 )
 
 

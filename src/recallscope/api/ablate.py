@@ -47,7 +47,7 @@ def ablate(
     Args:
         problem: as it is before the change.
         names: embedding, mlp, trigger, steps, batch, gaussian; all that apply if none is given.
-        accuracy: recall, lock, one-step, or a metric.
+        accuracy: recall, attention, first-gradient, or a metric.
         seeds: how many runs of each arm.
         seed: the first.
         run: your experiment, a function from a problem and a seed to an accuracy and the number of

@@ -53,7 +53,7 @@ def critical(
         problem: everything but the size sought; the value of that size is ignored.
         quantity: samples, dim, width, vocab or length, or a field with which recall rises or falls.
         target: the accuracy to cross.
-        accuracy: recall, lock, one-step, or a metric.
+        accuracy: recall, attention, first-gradient, or a metric.
         low: the smallest size to try; by default far below where the target could be reached.
         high: the largest.
         precision: the sufficient width of the interval, relative to the size.

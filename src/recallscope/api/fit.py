@@ -58,7 +58,7 @@ def fit(
         quantity: the size, or field with which recall rises or falls, that is sought.
         vary: sizes and their values: 'dim=32:128:4', or ('dim', [32, 64, 128]).
         target: the accuracy to cross.
-        accuracy: recall, lock, one-step, or a metric.
+        accuracy: recall, attention, first-gradient, or a metric.
         expect: your exponents by size, tested jointly against the measured ones.
         low: the smallest size to try; by default far below where the target could be reached.
         high: the largest.

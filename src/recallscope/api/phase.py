@@ -51,7 +51,7 @@ def phase(
         y: another; the boundary is sought along it.
         seeds: how many runs of each cell.
         target: the accuracy to cross.
-        accuracy: recall, lock, one-step, or a metric.
+        accuracy: recall, attention, first-gradient, or a metric.
         seed: of the first run.
         run: your experiment, a function from a problem and a seed to an accuracy and the number of
             its tests, or to named metrics. Your function then decides on engine, dtype and tests.

@@ -48,7 +48,7 @@ def predict(
     progress: ProgressCallback | bool = True,
     **sizes: Any,
 ) -> Prediction | Predictions:
-    """Lock, recall and one-step accuracy, and what limits them, without simulation.
+    """Attention, recall and first-gradient accuracy, and what limits them, without simulation.
 
     The applicable law with the highest priority answers. For three steps it is a closed form; for
     the end of training it is partly derived and partly fitted. Where none applies, the prediction

@@ -121,7 +121,7 @@ def run(
         ProblemError: an invalid seed or setting, or a setting that needs several runs.
 
     >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
-    >>> record.status, record.lock_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
+    >>> record.status, record.attention_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
     (<Status.OK: 'ok'>, True, True)
     >>> found = run(Problem(vocab=64, samples=512, dim=64, length=4), seeds=4)
     >>> len(found), found.summary["recall_accuracy"].low < found.summary["recall_accuracy"].mean

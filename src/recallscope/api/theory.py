@@ -60,7 +60,7 @@ def solve(
         problem: everything but the sizes sought; their values in the problem are ignored.
         quantity: samples, dim, width, vocab or length.
         target: the accuracy to reach.
-        accuracy: recall, lock or one-step.
+        accuracy: recall, attention or first-gradient.
         within: a budget instead of a quantity and a target: 'parameters=1e6' or ('parameters',
             1e6). Parameters are spent on dim and width, tokens on samples, compute on all three.
         embeddings: arrays that the problem names; then sizes are samples and length.

@@ -34,12 +34,12 @@ def train(
         device: where torch computes.
         embeddings: your own arrays, if the problem names them.
         checkpoint: a file from which to resume, and to which to save every few seconds.
-        watch: called with loss, recall, lock, mass and cosine at every evaluation.
+        watch: called with loss, recall, attention, mass and cosine at every evaluation.
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
             called with (steps done, steps in all).
 
     Returns:
-        The record at the end, and loss, lock and recall along the way.
+        The record at the end, and loss, attention and recall along the way.
 
     Raises:
         ProblemError: a learner without steps, or a checkpoint of another problem or without a
@@ -47,7 +47,7 @@ def train(
 
     >>> problem = Problem(vocab=32, samples=256, dim=24, length=4, learner="gd", steps=100)
     >>> found = train(problem)
-    >>> found.record.recall_accuracy > 0.9, found.rows()[0]["lock"] < 0.5
+    >>> found.record.recall_accuracy > 0.9, found.rows()[0]["attention"] < 0.5
     (True, True)
     """
     if "curve_loss" not in problem.part("learner").metrics:

@@ -115,7 +115,7 @@ def _print_needed(found: Bound) -> None:
     """Print what the bound is to be compared with, by closed forms."""
     from recallscope.theory.capacity import solve as solved
 
-    readers = (("the first-gradient readout", "one_step"), ("three steps", "recall"))
+    readers = (("the first-gradient readout", "first_gradient"), ("three steps", "recall"))
     rows = []
     for name, accuracy in readers:
         asked = (found.problem, "samples", found.accuracy, f"{accuracy}_accuracy")

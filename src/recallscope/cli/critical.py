@@ -123,7 +123,7 @@ def critical(
     \b
     Examples:
       recallscope critical --for samples --vocab 512 --dim 96 --length 16 --figure critical.pdf
-      recallscope critical --for vocab --accuracy lock --target 0.9 --samples 8192 --dim 64 \\
+      recallscope critical --for vocab --accuracy attention --target 0.9 --samples 8192 --dim 64 \\
           --length 64 --json
     """
     options = dict(context.params)

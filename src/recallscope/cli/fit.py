@@ -133,7 +133,7 @@ def fit(
 
     \b
     Examples:
-      recallscope fit --for samples --accuracy one-step --vocab 256 --dim 100 --length 16 \\
+      recallscope fit --for samples --accuracy first-gradient --vocab 256 --dim 100 --length 16 \\
           --vary dim=64:160:5 --vary length=8:32:5 --table law.csv --figure law.pdf
       recallscope fit --from law.csv --expect dim=-2 --expect length=1 --json
     """

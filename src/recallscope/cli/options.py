@@ -21,7 +21,7 @@ UNITS = "Sizes and counts: 50k is 50,000 (k = 1000), 1M 10^6, 1B 10^9; 1e6 and 1
 # Copies: the files that define them are not loaded for a list of options. A test compares them.
 ENGINES = ("auto", "stream", "counts", "reference")
 EXECUTORS = ("serial", "processes", "ray")
-ACCURACIES = ("recall", "lock", "one-step")
+ACCURACIES = ("recall", "attention", "first-gradient")
 
 
 def named(

@@ -228,9 +228,9 @@ def _print_summary(found: StoreSummary) -> None:
     for listed, fields in zip(found.shown, every, strict=True):
         counted = [str(listed.by_status.get("ok", 0))]
         counted += [f"{n} {status}" for status, n in listed.by_status.items() if status != "ok"]
-        means = [_mean(listed.means.get(f"{name}_accuracy")) for name in ("lock", "recall")]
+        means = [_mean(listed.means.get(f"{name}_accuracy")) for name in ("attention", "recall")]
         rows.append([*(fields[name] or None for name in varied), ", ".join(counted), *means])
-    print_table((*varied, "records", "lock", "recall"), rows, right=slice(None))
+    print_table((*varied, "records", "attention", "recall"), rows, right=slice(None))
     print("Means over seeds, with 95 % intervals; export and --json have the rest.")
     if found.problems > len(found.shown):
         print(f"The first {len(found.shown)} of {found.problems} problems; export has them all.")

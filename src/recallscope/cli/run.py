@@ -56,9 +56,9 @@ if TYPE_CHECKING:
     from recallscope.record import Record
 
 _COLUMNS = {
-    "lock": "lock_accuracy",
+    "attention": "attention_accuracy",
     "recall": "recall_accuracy",
-    "one step": "one_step_accuracy",
+    "first gradient": "first_gradient_accuracy",
     "signal": "score_signal",
     "noise": "score_noise",
     "cos(α, t)": "trigger_cosine",
@@ -154,7 +154,7 @@ def print_run(found: RunResult) -> None:
     tested = [record for record in records if record.test_samples]
     for name, mean in summary.items():
         print(
-            f"{name.replace('_', ' '):18} {mean.mean:.4f}  "
+            f"{name.replace('_', ' '):23} {mean.mean:.4f}  "
             f"(95 % interval {mean.low:.4f} to {mean.high:.4f})"
         )
     _print_metrics(records)
@@ -173,9 +173,9 @@ def _print_metrics(records: Sequence[Record]) -> None:
         values = [record.metrics[name] for record in records if name in record.metrics]
         numbers = [value for value in values if isinstance(value, (int, float))]
         if name == "ended":
-            print(f"{name:18} {how_many_ended(numbers)}")
+            print(f"{name:23} {how_many_ended(numbers)}")
         elif numbers:
-            print(f"{name:18} {sum(numbers) / len(numbers):.4g}")
+            print(f"{name:23} {sum(numbers) / len(numbers):.4g}")
         else:
             lists.append(name)
     if lists:

@@ -128,6 +128,6 @@ def _print_training(found: TrainingCurve) -> None:
     print(found)
     if found.early is not None:
         print(
-            f"After three steps, by closed forms: recall {found.early.recall_accuracy:.4f}, lock "
-            f"{found.early.lock_accuracy:.4f}."
+            f"After three steps, by closed forms: recall {found.early.recall_accuracy:.4f}, "
+            f"attention {found.early.attention_accuracy:.4f}."
         )

@@ -61,7 +61,7 @@ def run(problem: Problem, seed: int = 0, **how: Any) -> Record:
         batch_of: makes the training batch, given what to call as its samples are done with.
 
     >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
-    >>> record.status, record.lock_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
+    >>> record.status, record.attention_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
     (<Status.OK: 'ok'>, True, True)
     """
     (record,) = run_together(problem, [seed], **how)

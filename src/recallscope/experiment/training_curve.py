@@ -23,11 +23,11 @@ from recallscope.theory.choosing import quick_prediction
 from recallscope.theory.prediction import Prediction
 
 _ATTENTION = {
-    "lock": "highest at the trigger",
+    "attention": "highest at the trigger",
     "mass": "attention at the trigger",
     "cosine": "cosine with the trigger",
 }
-_COUNTED = ("recall", "lock")
+_COUNTED = ("recall", "attention")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -81,11 +81,13 @@ class TrainingCurve(Result):
         if record.status is not Status.OK or self.ended is None:
             return f"{record.status}: {record.reason}"
         text = [f"recall {record.recall_accuracy:.4f}"]
-        if record.lock_accuracy is not None:
-            text.append(f"lock {record.lock_accuracy:.4f}")
+        if record.attention_accuracy is not None:
+            text.append(f"attention {record.attention_accuracy:.4f}")
         text.append(f"loss {record.metric('final_loss'):.4g}")
-        if "first_lock" in record.metrics:
-            text.append(f"attention first at the trigger at step {record.metric('first_lock'):.0f}")
+        if "first_attention" in record.metrics:
+            text.append(
+                f"attention first at the trigger at step {record.metric('first_attention'):.0f}"
+            )
         steps = f"{record.metric('steps_taken'):.0f} steps of {record.problem.learner}"
         return f"{self.ended.words} after {steps}: {', '.join(text)}"
 
@@ -118,8 +120,8 @@ class TrainingCurve(Result):
 
         loss = _series("on the samples", steps, [row["loss"] for row in rows], 0, 0)
         panels = [panel("recall", {"recall": "recall"}, "recall")]
-        if "lock" in rows[0]:
-            panels.append(panel("attention", _ATTENTION, "lock"))
+        if "attention" in rows[0]:
+            panels.append(panel("attention", _ATTENTION, "attention"))
         panels.append(
             Panel(title="loss", x="step", y="loss", series=[loss], log_x=True, log_y=True)
         )

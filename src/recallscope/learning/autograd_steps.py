@@ -102,7 +102,7 @@ def _outcome(setup: Setup, module: nn.Module) -> Outcome:
     numbers = tested(setup, module)
     attended: Any = getattr(module, "attention", None)
     if callable(attended) and not isinstance(attended, nn.Module):
-        numbers["lock_accuracy"] = mean_of_tests(
+        numbers["attention_accuracy"] = mean_of_tests(
             setup, lambda tokens, position, _: attended(tokens, position).argmax(dim=1) == position
         )
     return Outcome(logits=module, numbers=numbers)

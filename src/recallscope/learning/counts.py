@@ -5,7 +5,7 @@ That is a V×V table of whole numbers, exact whatever the order. The second step
 products up in another such table. The samples then cost no factor d at all.
 
 Costs: 3 N L tokens drawn, 2 N L counted or looked up, and 2 V² d multiply-adds for the matrix
-products. These are 3 V² d where attention does not always lock. The memory is V².
+products. These are 3 V² d where attention may miss the trigger. The memory is V².
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recallscope.learning.attention_gradient import attention_vector, sum_key_we
 from recallscope.learning.batch import Batch, Tile
 from recallscope.learning.blocks import blocks
 from recallscope.learning.memory import store_marked
-from recallscope.learning.ops import always_locks, attend, key_scores
+from recallscope.learning.ops import always_finds, attend, key_scores
 from recallscope.learning.tree_sum import tree_sum
 from recallscope.models.arrays import Bonus, KeyWeights, Memory, Numbers, Scores, Vector
 from recallscope.models.instance import Instance
@@ -56,7 +56,7 @@ def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
 def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) -> Memory:
     """V2 = (1/N) Q^T C Z, C now the table of labels and attended tokens."""
     scores, bonus = key_scores(instance, alpha)
-    if always_locks(scores, bonus):
+    if always_finds(scores, bonus):
         return store_marked(instance, batch)
     total = _memory(instance, batch, partial(_attended_cells, scores, bonus), 1)
     return (total / batch.samples).to(V1.dtype)
@@ -69,9 +69,9 @@ def _all_cells(vocab: int, tile: Tile) -> tuple[Int64[Tensor, " n*L"], Numbers]:
 
 def _attended_cells(
     scores: Scores, bonus: Bonus, tile: Tile
-) -> tuple[Numbers, Int64[Tensor, " locked"]]:
-    attended, locked = attend(scores, bonus, tile)
-    return tile.label * len(scores) + attended, tile.label[locked]
+) -> tuple[Numbers, Int64[Tensor, " found"]]:
+    attended, found = attend(scores, bonus, tile)
+    return tile.label * len(scores) + attended, tile.label[found]
 
 
 def _key_weights_of_tile(

@@ -50,18 +50,22 @@ def _accuracies(instance: Instance, learned: Learned, test: Batch) -> dict[str, 
     after_one = _answers_by_token(instance, learned.V1, test)
 
     def hits(tile: Tile) -> Int64[Tensor, " 3"]:
-        attended, locked = attend(scores, bonus, tile)
+        attended, found = attend(scores, bonus, tile)
         if after_three is None:
             answer = answers(instance, learned.V2, soft_read(instance, scores, bonus, tile))
         else:
-            answer = after_three(attended, locked)
+            answer = after_three(attended, found)
         asked = tile.tokens.gather(1, tile.position[:, None])[:, 0]
-        guess = after_one(asked, torch.zeros_like(locked))
+        guess = after_one(asked, torch.zeros_like(found))
         right = [answer == tile.label, guess == tile.label]
-        return torch.stack([locked.sum(), *(hit.sum() for hit in right)])
+        return torch.stack([found.sum(), *(hit.sum() for hit in right)])
 
-    lock, recall, one_step = test.mean(hits).tolist()
-    return {"lock_accuracy": lock, "recall_accuracy": recall, "one_step_accuracy": one_step}
+    attention, recall, first_gradient = test.mean(hits).tolist()
+    return {
+        "attention_accuracy": attention,
+        "recall_accuracy": recall,
+        "first_gradient_accuracy": first_gradient,
+    }
 
 
 def _answers_by_token(

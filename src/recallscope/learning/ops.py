@@ -102,6 +102,6 @@ def attend(scores: Scores, bonus: Bonus, tile: Tile) -> tuple[Numbers, Flags]:
     return attended, place == tile.position
 
 
-def always_locks(scores: Scores, bonus: Bonus) -> bool:
+def always_finds(scores: Scores, bonus: Bonus) -> bool:
     """Whether the marked position wins whatever the tokens are, rounding included."""
     return bool(scores.min() + bonus > scores.max())

@@ -105,15 +105,15 @@ def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) ->
     below = drawn ** (problem.length - 1)  # P(all others rank below r)
     gap = below.diff().to(scores.dtype)
     beaten = torch.searchsorted(ranked, scores + bonus, right=True)  # tokens that do not win
-    locks = below[beaten].to(scores.dtype)
+    found = below[beaten].to(scores.dtype)
 
     outputs = instance.centred_outputs[instance.labels] * weight[:, None]
-    locked = store(
-        instance, batch.threads, outputs * locks[:, None], instance.tokens + instance.trigger_value
+    right = store(
+        instance, batch.threads, outputs * found[:, None], instance.tokens + instance.trigger_value
     )
     # Token of rank r is attended to for every marked token that it beats: a cumulative sum.
     sums = outputs.new_zeros(problem.vocab + 1, problem.dim)
     sums.index_add_(0, beaten, outputs)
     beaten_outputs = sums.cumsum(dim=0)[:-1] * gap[:, None]
     mistaken = store(instance, batch.threads, beaten_outputs, instance.tokens[order])
-    return (locked + mistaken).to(V1.dtype)
+    return (right + mistaken).to(V1.dtype)

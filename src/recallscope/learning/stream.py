@@ -2,7 +2,7 @@
 
 Multiply-adds per sample: 2 L d for the sums and the inner products of embeddings and 2 d² for the
 matrix products. With an MLP of width m they are 3 L d and 5 m d. Where attention does not always
-lock, the third step adds d², or 2 m d.
+find the trigger, the third step adds d², or 2 m d.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def attention(instance: Instance, batch: Batch, V1: Memory) -> Vector:
 def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) -> Memory:
     """V2 = (1/N) Σ_n q_n φ(W_in v_{n,j(n)})^T, with attention as an argmax: the third step."""
     scores, bonus = ops.key_scores(instance, alpha)
-    if ops.always_locks(scores, bonus):
+    if ops.always_finds(scores, bonus):
         return store_marked(instance, batch)
     return batch.mean(partial(_second_value_of_tile, instance, scores, bonus)).to(V1.dtype)
 

@@ -170,11 +170,11 @@ def ablate(name: str, problem: Problem, accuracy: str = "recall_accuracy") -> Ab
         )
     other = accuracy
     if name == "steps":
-        other = "one_step_accuracy"
+        other = "first_gradient_accuracy"
         if accuracy != "recall_accuracy":
             raise ProblemError(
-                "the steps ablation compares recall after three steps with one step, and has no "
-                f"other accuracy; leave {accuracy} out"
+                "the steps ablation compares recall after three steps with that of the first "
+                f"gradient, and has no other accuracy; leave {accuracy} out"
             )
     a, b, changes = _CHANGES[name](problem)
     changed = problem.replace(**changes)
@@ -320,7 +320,7 @@ _CHANGES: dict[str, Callable[[Problem], Change]] = {
     "embedding": _embedding,
     "mlp": _mlp,
     "trigger": _trigger,
-    "steps": lambda problem: ("three steps", "one step", {}),
+    "steps": lambda problem: ("three steps", "first gradient", {}),
     "batch": _batch,
     "gaussian": _gaussian,
 }

@@ -54,7 +54,7 @@ class CriticalSearch:
         problem: everything but the size sought; its value in the problem is not used.
         quantity: samples, dim, width, vocab or length, or a field with which recall rises or falls.
         target: the accuracy to cross.
-        accuracy: recall_accuracy, lock_accuracy or one_step_accuracy.
+        accuracy: recall_accuracy, attention_accuracy or first_gradient_accuracy.
         low: the smallest size to try; by default far below where the target could be reached.
         high: the largest.
         precision: the width of the interval that is good enough, as a fraction of the size.

@@ -17,7 +17,7 @@ from recallscope.theory.recorded_error import SMALL_MODELS, recorded
 
 _FACTORS = {
     "trigger_found": Limit.ATTENTION,
-    "lock_if_found": Limit.ATTENTION,
+    "attention_if_found": Limit.ATTENTION,
     "facts_seen": Limit.UNSEEN,
     "memory_accuracy": Limit.CAPACITY,
 }

@@ -15,7 +15,7 @@ from recallscope.plotting.layout import explain, handle, needed, small_legend
 from recallscope.plotting.style import look, new_figure, style_axes
 from recallscope.plotting.ticks import set_ticks
 
-_STAGES = {"one_step": "one step", "lock": "lock", "recall": "recall"}
+_STAGES = {"first_gradient": "first gradient", "attention": "attention", "recall": "recall"}
 _LEVEL = 1.5  # by which factor a level may be off
 _WIDEST = 2.6  # the ratio at the end of the axis
 _VERDICTS = ("fail", "unclear", "pass", "negligible")  # the worst first
@@ -31,9 +31,10 @@ def check_figure(
 
             - `problem`: its fields, and `seeds`, how many instances there were;
             - `failed`: the `stage` and `term` of every noise that failed;
-            - `comparisons`: rows of `stage` (one_step, lock or recall), `term`, `size` (the name of
-              the one that is changed), its `values`, and at each of them what was `measured`, its
-              `errors` and what was `predicted`; `verdict` is pass, fail, unclear or negligible.
+            - `comparisons`: rows of `stage` (first_gradient, attention or recall), `term`, `size`
+              (the name of the one that is changed), its `values`, and at each of them what was
+              `measured`, its `errors` and what was `predicted`; `verdict` is pass, fail, unclear or
+              negligible.
         width: of the whole figure, in inches.
         caption: whether the figure carries its caption.
     """

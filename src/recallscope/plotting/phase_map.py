@@ -27,7 +27,7 @@ _NOISES = (
 _COLOUR = dict(zip(_NOISES, COLOURS, strict=True))
 _NOTHING = ("", "")  # where a law has no noises
 _COLOUR[""] = "white"
-_HATCH = {"": "", "recall": "", "lock": "////", "one_step": "..."}
+_HATCH = {"": "", "recall": "", "attention": "////", "first_gradient": "..."}
 
 
 def phase_map_figure(
@@ -35,8 +35,8 @@ def phase_map_figure(
 ) -> Figure:
     """Regions by their bottleneck, with lines of equal predicted accuracy.
 
-    The colour shows the noise and the hatching its stage: none for recall, lines for lock, dots for
-    one step.
+    The colour shows the noise and the hatching its stage: none for recall, lines for attention,
+    dots for the first gradient.
 
     Args:
         plane: as `PhaseMap.figure_data` gives it; what `recallscope phase --json` prints will do

@@ -82,5 +82,5 @@ def describe_common_fields(many: Iterable[Mapping[str, Any]]) -> str:
 
 
 def accuracy_label(accuracy: str) -> str:
-    """The name of an accuracy as it is read: one step, lock or recall."""
+    """The name of an accuracy as it is read: first gradient, attention or recall."""
     return accuracy.removesuffix("_accuracy").replace("_", " ")

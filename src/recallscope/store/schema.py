@@ -48,7 +48,13 @@ PROBLEM_COLUMNS = {
 _OUTCOME = {"seed": pa.int64()} | dict.fromkeys(("status", "reason", "measure"), _TEXT)
 NUMBERS = dict.fromkeys(
     (
-        *("lock_accuracy", "recall_accuracy", "one_step_accuracy", "score_signal", "score_noise"),
+        *(
+            "attention_accuracy",
+            "recall_accuracy",
+            "first_gradient_accuracy",
+            "score_signal",
+            "score_noise",
+        ),
         *("trigger_cosine", "first_value_cosine", "second_value_cosine"),
     ),
     pa.float64(),

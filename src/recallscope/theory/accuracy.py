@@ -1,4 +1,4 @@
-"""From signal and noise to a probability: lock, recall and one-step accuracy.
+"""From signal and noise to a probability: attention, recall and first-gradient accuracy.
 
 All three have the step (34) in common: a right answer beats the highest of many wrong ones, with
 scores u·g for random directions u. It is exact for Gaussian noise, with the spread of |g| to first
@@ -14,15 +14,20 @@ import numpy as np
 from scipy.special import ndtr, ndtri, pdtr  # type: ignore[import-untyped]
 
 from recallscope.common.shapes import Float
+from recallscope.theory.attention_scores import (
+    AttentionScores,
+    attention_scores,
+    cross_talk,
+    score_variance,
+)
 from recallscope.theory.few_samples import few_samples_accuracy, poisson
-from recallscope.theory.locking import Locking, cross_talk, locking, score_variance
 from recallscope.theory.problem_arrays import Array, ProblemArrays, take
 from recallscope.theory.readout import (
     ReadNoise,
     Readout,
     Storage,
+    first_gradient_readout,
     means,
-    one_step_readout,
     recall_readout,
     total,
 )
@@ -38,25 +43,25 @@ _BINS = 129
 _MANY = 1e12  # samples for each fact; more make no difference
 _FEW_PAIRS = 6  # of samples of one label: fewer are counted one by one
 _NO_LONGER_FEW = 2  # samples for each fact; from one on, formulas of few and of many are joined
-_CERTAIN = 1e-3  # locking this close to never or always need not be called partial
+_CERTAIN = 1e-3  # attention this nearly never or always right need not be called partial
 
 
 class Accuracies(NamedTuple):
     """Predicted accuracies, one of each for each problem."""
 
-    lock_accuracy: Array
+    attention_accuracy: Array
     recall_accuracy: Array
-    one_step_accuracy: Array
+    first_gradient_accuracy: Array
 
 
 class Analysis(NamedTuple):
     """Everything the theory says about problems: accuracies, and what they come from."""
 
     accuracies: Accuracies
-    locked_accuracy: Array  # of the third step if attention always locked
-    locking: Locking
+    recall_if_attended: Array  # if attention always found the trigger
+    attention: AttentionScores
     recall: Readout
-    one_step: Readout
+    first_gradient: Readout
 
 
 class Contest(NamedTuple):
@@ -72,31 +77,34 @@ def analyse(s: ProblemArrays) -> Analysis:
 
     >>> from recallscope.theory.problem_arrays import problem_arrays
     >>> found = analyse(problem_arrays(vocab=512, samples=8192, dim=64, length=[8, 32, 128]))
-    >>> found.accuracies.lock_accuracy.round(3)
+    >>> found.accuracies.attention_accuracy.round(3)
     array([1.   , 1.   , 0.999])
     """
     h = means(s)
-    scores, recall, one_step = locking(s, h), recall_readout(s), one_step_readout(s, h)
-    locked = read_accuracy(s, recall, Storage.in_full(s), third_step=True)
-    lock, right = np.empty_like(locked), locked.copy()  # of what locks
+    scores, recall = attention_scores(s, h), recall_readout(s)
+    first_gradient = first_gradient_readout(s, h)
+    if_attended = read_accuracy(s, recall, Storage.in_full(s), third_step=True)
+    attention = np.empty_like(if_attended)
+    right = if_attended.copy()  # of what finds the trigger
     few_pairs = scores.pairs < _FEW_PAIRS
     for chosen in (few_pairs, ~few_pairs):
         if np.any(chosen):
             part, contest = s.take(chosen), _contest(s.take(chosen), take(scores, chosen))
-            lock[chosen] = locks = lock_accuracy(part, contest)
-            partly = (locks > _CERTAIN) & (locks < 1 - _CERTAIN) & ~_counted(part)
+            attention[chosen] = found = attention_accuracy(part, contest)
+            partly = (found > _CERTAIN) & (found < 1 - _CERTAIN) & ~_counted(part)
             here = np.flatnonzero(chosen)[partly]
             right[here] = _partly_read(s.take(here), take(recall, here), take(contest, partly))
-            right[here] /= lock[here]
-    # A test that does not lock is a guess, right one time in V: the last term of (37).
-    guess = (1 - lock) * (1 - right) / (s.vocab - 1)
-    first = read_accuracy(s, one_step, Storage.in_full(s), third_step=False)
+            right[here] /= attention[here]
+    # A test that misses the trigger is a guess, right one time in V: the last term of (37).
+    guess = (1 - attention) * (1 - right) / (s.vocab - 1)
+    first = read_accuracy(s, first_gradient, Storage.in_full(s), third_step=False)
     return Analysis(
-        Accuracies(lock, lock * right + guess, first),  # (36), (37), and (37) of the first step
-        locked,
+        # (36), (37), and (37) of the first step
+        Accuracies(attention, attention * right + guess, first),
+        if_attended,
         scores,
         recall,
-        one_step,
+        first_gradient,
     )
 
 
@@ -141,11 +149,11 @@ def on_sphere(normal: Array, dim: Array) -> Array:
     return np.sign(normal) * np.sqrt(dim * square)
 
 
-def lock_accuracy(s: ProblemArrays, contest: Contest) -> Array:
+def attention_accuracy(s: ProblemArrays, contest: Contest) -> Array:
     """The probability that the marked position has the highest attention score. Equation (36)."""
-    locked: Array = ((contest.won @ _LEVEL_WEIGHTS) * contest.weight).sum(axis=1)
-    # A sequence of one token has no noise, and locks.
-    return np.where(s.length == 1, 1.0, np.minimum(locked, 1.0))
+    found: Array = ((contest.won @ _LEVEL_WEIGHTS) * contest.weight).sum(axis=1)
+    # A sequence of one token has no noise: attention is at it.
+    return np.where(s.length == 1, 1.0, np.minimum(found, 1.0))
 
 
 def _different_rivals(s: ProblemArrays) -> Array:
@@ -153,7 +161,7 @@ def _different_rivals(s: ProblemArrays) -> Array:
     return -s.vocab * np.expm1((s.length - 1) * np.log1p(-1 / s.vocab))
 
 
-def _contest(s: ProblemArrays, scores: Locking) -> Contest:
+def _contest(s: ProblemArrays, scores: AttentionScores) -> Contest:
     noise = total(scores.terms)[..., None, None]  # σ₀² of (36)
     d = s.effective_dim[..., None, None]
     normal = highest_of(_different_rivals(s))[..., None, :]
@@ -173,7 +181,7 @@ def _contest(s: ProblemArrays, scores: Locking) -> Contest:
 
 
 def _trigger_scores(
-    s: ProblemArrays, scores: Locking
+    s: ProblemArrays, scores: AttentionScores
 ) -> tuple[Float[np.ndarray, "n instances"], Float[np.ndarray, "n instances"]]:
     """Return the trigger's scores over instances, with weights."""
     if np.any(scores.pairs >= _FEW_PAIRS):  # as good as Gaussian
@@ -195,22 +203,22 @@ def _trigger_scores(
 
 
 def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[np.ndarray, " n"]:
-    """The probability that a sample locks and its fact is read. Equations (37a) to (37d)."""
-    # A token that beats rivals up to a level locks as often as rivals are no higher.
+    """The probability that the trigger is found and its fact read. Equations (37a) to (37d)."""
+    # A token that beats rivals up to a level is found as often as rivals are no higher.
     strengths = np.minimum(np.cumsum(_LEVEL_WEIGHTS), 1)  # the values of P
     tokens = _from_level_to_next(contest.won)
     mean, square, cube, fourth = (tokens @ strengths**power for power in (1, 2, 3, 4))
     variance = square - mean**2
-    locks = mean * contest.weight
-    instances = locks / locks.sum(axis=1, keepdims=True)
-    # Samples that do not lock read the highest token present, the same few again and again.
+    found = mean * contest.weight
+    instances = found / found.sum(axis=1, keepdims=True)
+    # Samples that miss the trigger read the highest token present, the same few again and again.
     present = (_different_rivals(s) / s.vocab)[:, None]  # ε of (37a)
     alike = np.where(s.marked[:, None], 0, present / (2 - present))  # ε/(2 - ε)
     moments = [
         (moment * instances).sum(axis=1)
         for moment in (mean, square + alike * variance, cube, fourth, variance)  # (37a)
     ]
-    # Those tokens lie along the attention vector, and so do the ones that lock: (37b).
+    # Those tokens lie along the attention vector, and so do the ones found: (37b).
     beaten = 1 - contest.won
     rival = (beaten * contest.highest) @ _LEVEL_WEIGHTS / np.maximum(1 - mean, 1e-12)
     above = _from_level_to_next(np.exp(-(ndtri(contest.won) ** 2) / 2) / np.sqrt(2 * np.pi))
@@ -267,11 +275,11 @@ def _read_noise(s: ProblemArrays, readout: Readout, stored: Storage) -> ReadNois
     d, few = s.dim[:, None], 1 / s.per_token[:, None]
     bias, bare = readout.bias[:, None], readout.bare_bias[:, None]
     mean, square, cube, fourth, variance = (field[:, None] for field in stored[3:])
-    # E c² and E c⁴ of what labels have in the memory. A sample that does not lock is in it too,
-    # under another token, and so does not thin what is due to chance.
+    # E c² and E c⁴ of what labels have in the memory. A sample that misses the trigger is in it
+    # too, under another token, and so does not thin what is due to chance.
     c2, c4 = square + few, fourth + 6 * cube * few + 7 * square * few**2 + few**3
-    # The common part of all reads is stored by all samples of a label, also those that did not
-    # lock, unless it is the trigger.
+    # The common part of all reads is stored by all samples of a label, also those that
+    # missed the trigger, unless it is the trigger.
     imbalance = (1 - bare) ** 2 * variance + (mean + bare**2 * (1 - mean)) * few  # (37c)
     items = {name: values for name, values in readout.terms.items() if name != "mean_bias"}
     shared = readout.terms["mean_bias"][:, None]

@@ -81,7 +81,7 @@ def _answer(problem: Problem) -> Answer:
     if math.isnan(end.memory):
         return Answer(reason=_UNSOLVED)
     quantities = {"parameters": end.parameters, "edge": end.edge.parameters}
-    factors = {"lock_accuracy": _SURELY}
+    factors = {"attention_accuracy": _SURELY}
     if end.kept is not None:
         quantities |= {
             "recall_per_fact": end.kept.per_fact,
@@ -92,10 +92,10 @@ def _answer(problem: Problem) -> Answer:
         quantities |= {"trigger_snr": end.trigger_snr, "recall_if_found": end.recall_if_found}
         factors = {
             "trigger_found": Factor(end.found, "its beginning derived, the rest fitted"),
-            "lock_if_found": Factor(end.lock, "fitted"),
+            "attention_if_found": Factor(end.attention, "fitted"),
         }
     return Answer(
-        accuracies={"recall_accuracy": end.recall, "lock_accuracy": end.found * end.lock},
+        accuracies={"recall_accuracy": end.recall, "attention_accuracy": end.found * end.attention},
         factors=factors
         | {
             "facts_seen": Factor(end.facts_seen, "how often facts are drawn"),

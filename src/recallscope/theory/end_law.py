@@ -17,8 +17,8 @@ from recallscope.common.frequencies import frequencies_of
 from recallscope.common.shapes import Float
 from recallscope.parts.naming import PART_DEFAULTS
 from recallscope.problem import Problem
+from recallscope.theory.attention_scores import attention_scores
 from recallscope.theory.finding import GIVEN, TURNS, attention
-from recallscope.theory.locking import locking
 from recallscope.theory.memory_edge import Edge, edge
 from recallscope.theory.memory_recall import Facts, equally_often, facts_seen, memory_recall
 from recallscope.theory.problem_arrays import arrays_of
@@ -40,7 +40,7 @@ class End(NamedTuple):
     """
 
     found: float
-    lock: float
+    attention: float
     facts_seen: float
     memory: float
     parameters: int
@@ -51,7 +51,7 @@ class End(NamedTuple):
     @property
     def recall_if_found(self) -> float:
         """Of a training that finds the trigger."""
-        return self.lock * self.facts_seen * self.memory
+        return self.attention * self.facts_seen * self.memory
 
     @property
     def recall(self) -> float:
@@ -66,7 +66,7 @@ def trigger_snr(problem: Problem) -> float:
     3.4
     """
     s = arrays_of(problem.replace(learner=PART_DEFAULTS["learner"]))
-    scores = locking(s, means(s))
+    scores = attention_scores(s, means(s))
     # Behind an MLP the first steps may point away from the trigger: then it is below zero.
     return float(scores.signal[0] / np.sqrt(scores.trigger_variance[0]))
 
@@ -95,11 +95,11 @@ def end_of_training(problem: Problem) -> End:
         filled = parameters / edge(problem.vocab, seen, outputs).parameters
         found, blur = attention(problem.learner, snr, per_fact, filled), EDGE_WIDTH_FACTOR
         # A sample that attention gets wrong takes space too, if its fact is seldom seen (fitted).
-        load = found.lock + (1 - found.lock) * math.exp(-2 * per_fact)
+        load = found.accuracy + (1 - found.accuracy) * math.exp(-2 * per_fact)
     stored = Facts(load * facts.number, facts.times)
     return End(
         found=found.found,
-        lock=found.lock,
+        attention=found.accuracy,
         facts_seen=seen / problem.vocab,
         memory=memory_recall(problem.vocab, parameters, stored, outputs, blur),
         parameters=parameters,

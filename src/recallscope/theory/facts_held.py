@@ -11,7 +11,7 @@ from recallscope.common.shapes import Float
 from recallscope.problem import ProblemError
 from recallscope.theory.choosing import law_named
 from recallscope.theory.output_lengths import whitened
-from recallscope.theory.table_facts import one_step_facts, trained_facts
+from recallscope.theory.table_facts import first_gradient_facts, trained_facts
 from recallscope.theory.tested_range import beyond
 
 MOST_ROWS = 8192
@@ -23,16 +23,16 @@ class FactsHeld(Plain):
     """Facts that one matrix between embeddings stores, by the fraction of them that is recalled.
 
     Attributes:
-        one_step: after one gradient step; infinite where more facts fit than there are embeddings.
+        first_gradient: after one gradient step; infinite where more facts fit than there are embeddings.
         trained: at the end of training.
         extrapolated: in words, if the law of the end of training was not tested at their dimension.
 
     >>> found = facts_held(np.random.default_rng(0).standard_normal((256, 16)))
-    >>> found.one_step[0.9] < found.trained[0.9] < 16**2, found.extrapolated
+    >>> found.first_gradient[0.9] < found.trained[0.9] < 16**2, found.extrapolated
     (True, None)
     """
 
-    one_step: dict[float, float]
+    first_gradient: dict[float, float]
     trained: dict[float, float]
     extrapolated: str | None
 
@@ -60,7 +60,7 @@ def facts_held(
 
     >>> rows = np.random.default_rng(0).standard_normal((1024, 32))
     >>> found = facts_held(rows)
-    >>> {share: round(facts, -1) for share, facts in found.one_step.items()}
+    >>> {share: round(facts, -1) for share, facts in found.first_gradient.items()}
     {0.5: 100.0, 0.9: 30.0, 0.99: 10.0}
     >>> {share: round(facts, -1) for share, facts in found.trained.items()}
     {0.5: 190.0, 0.9: 180.0, 0.99: 170.0}
@@ -73,7 +73,7 @@ def facts_held(
     labels = inputs if outputs is None else _spanned(answers)
     lengths = np.linalg.norm(whitened(answers), axis=1)
     return FactsHeld(
-        one_step=one_step_facts(rows, answers),
+        first_gradient=first_gradient_facts(rows, answers),
         trained=trained_facts(inputs, labels, lengths),
         extrapolated=beyond("dim", min(inputs, labels), law_named("converged").tested["dim"]),
     )

@@ -16,7 +16,7 @@ from scipy.special import expit, ndtr  # type: ignore[import-untyped]
 TURNS = {"gd": 0.75, "adam": 0.22, "muon": 0.65}
 """Fitted: how soon a training turns round that begins on the wrong side."""
 
-_LOCKS = {
+_ATTENTION_ODDS = {
     "gd": (2.7, 0.55, 0.65, 1.6),
     "adam": (1.55, 0.6, 0.65, 0.7),
     "muon": (2.0, 0.7, 0.6, 1.25),
@@ -27,10 +27,10 @@ _UNCLEAR = 0.1  # of the signal-to-noise ratio: below it, attention that is righ
 
 
 class Attention(NamedTuple):
-    """The probability that a training finds the trigger, and its lock accuracy if it does."""
+    """The probability that a training finds the trigger, and its attention accuracy if it does."""
 
     found: float
-    lock: float
+    accuracy: float
 
 
 GIVEN = Attention(1.0, 1.0)
@@ -44,5 +44,5 @@ def attention(learner: str, snr: float, per_fact: float, filled: float) -> Atten
     """
     turned = TURNS[learner] * per_fact * math.sqrt(filled)
     sizes = (1.0, math.log(max(snr, 0.0) + _UNCLEAR), math.log(per_fact), math.log(filled))
-    odds = sum(each * size for each, size in zip(_LOCKS[learner], sizes, strict=True))
+    odds = sum(each * size for each, size in zip(_ATTENTION_ODDS[learner], sizes, strict=True))
     return Attention(float(1 - ndtr(-snr) * math.exp(-turned)), float(expit(odds)))

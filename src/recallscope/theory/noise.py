@@ -8,14 +8,14 @@ import numpy as np
 from scipy.special import ndtri  # type: ignore[import-untyped]
 
 from recallscope.theory.accuracy import Analysis
-from recallscope.theory.locking import cross_talk, score_variance
+from recallscope.theory.attention_scores import cross_talk, score_variance
 from recallscope.theory.problem_arrays import Array, ProblemArrays
 from recallscope.theory.readout import sampling
 
-STAGES = ("one_step", "lock", "recall")
+STAGES = ("first_gradient", "attention", "recall")
 
 TERMS = {
-    "one_step": (
+    "first_gradient": (
         "interference",
         "kernel_interference",
         "gradient_noise",
@@ -23,7 +23,7 @@ TERMS = {
         "mean_bias",
         "sampling",
     ),
-    "lock": (
+    "attention": (
         "gradient_noise",
         "mean_bias",
         "mlp_noise",
@@ -41,7 +41,7 @@ TERMS = {
 label, the others move the wrong ones."""
 
 POWERS = {
-    "lock": {
+    "attention": {
         "gradient_noise": [
             [2, -2, -4, 3, 0],
             [2, -2, -3, 2, 0],
@@ -102,19 +102,21 @@ def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:
     >>> from recallscope.theory.accuracy import analyse
     >>> from recallscope.theory.problem_arrays import problem_arrays
     >>> s = problem_arrays(vocab=512, samples=8192, dim=64, length=32)
-    >>> terms = budget(s, analyse(s))["one_step"]
+    >>> terms = budget(s, analyse(s))["first_gradient"]
     >>> {name: float(variance[0].round(3)) for name, variance in terms.items()}
     {'interference': 0.149, ..., 'gradient_noise': 0.307, ..., 'sampling': 0.07}
     """
-    scores = found.locking
-    # A sequence of one token has nothing to lock, no signal and no noise.
+    scores = found.attention
+    # A sequence of one token has no rival, no signal and no noise.
     alone = s.length == 1
     squared = np.where(alone, 1.0, scores.signal**2)
-    lock = {name: variance / squared for name, variance in scores.terms.items()}
-    lock["cross_talk"] = cross_talk(1.0, s.effective_dim) * (1 + score_variance(scores) / squared)
-    lock = {name: np.where(alone, 0.0, variance) for name, variance in lock.items()}
-    stages = {"lock": lock}
-    for stage, readout in (("one_step", found.one_step), ("recall", found.recall)):
+    attention = {name: variance / squared for name, variance in scores.terms.items()}
+    attention["cross_talk"] = cross_talk(1.0, s.effective_dim) * (
+        1 + score_variance(scores) / squared
+    )
+    attention = {name: np.where(alone, 0.0, variance) for name, variance in attention.items()}
+    stages = {"attention": attention}
+    for stage, readout in (("first_gradient", found.first_gradient), ("recall", found.recall)):
         uneven = sampling(s.vocab, s.samples, readout.bias)
         stages[stage] = readout.terms | {"sampling": uneven}
     return {stage: {name: stages[stage][name] for name in TERMS[stage]} for stage in STAGES}
@@ -134,8 +136,8 @@ def costs(vocab: Array | float, terms: dict[str, Any]) -> dict[str, Any]:
     return {name: each if name == "sampling" else each * highest for name, each in terms.items()}
 
 
-OWN_STAGE = {"lock_accuracy": "lock", "one_step_accuracy": "one_step"}
-"""Accuracies that one stage decides alone; recall needs locking and the read."""
+OWN_STAGE = {"attention_accuracy": "attention", "first_gradient_accuracy": "first_gradient"}
+"""Accuracies that one stage decides alone; recall needs attention and the read."""
 
 
 def dominant(
@@ -146,7 +148,7 @@ def dominant(
 ) -> list[tuple[str, str]]:
     """The stage that limits each problem, and the noise that limits that stage.
 
-    It is locking if that fails more often than the read does, else the read.
+    It is attention if that fails more often than the read does, else the read.
     The noise is the one that costs most in that stage. For another accuracy than recall the stage
     is the one that decides it.
 
@@ -155,7 +157,7 @@ def dominant(
     >>> s = problem_arrays(vocab=512, samples=[2e3, 1e9], dim=64, length=256)
     >>> found = analyse(s)
     >>> dominant(s, found, budget(s, found))
-    [('lock', 'mean_bias'), ('recall', 'interference')]
+    [('attention', 'mean_bias'), ('recall', 'interference')]
     """
 
     def largest(stage: str) -> list[tuple[str, str]]:
@@ -164,6 +166,6 @@ def dominant(
 
     if accuracy in OWN_STAGE:
         return largest(OWN_STAGE[accuracy])
-    locks_worse = found.accuracies.lock_accuracy < found.locked_accuracy
-    both = zip(locks_worse.flat, largest("lock"), largest("recall"), strict=True)
-    return [lock if worse else recall for worse, lock, recall in both]
+    attention_worse = found.accuracies.attention_accuracy < found.recall_if_attended
+    both = zip(attention_worse.flat, largest("attention"), largest("recall"), strict=True)
+    return [attention if worse else recall for worse, attention, recall in both]

@@ -146,7 +146,7 @@ def phase_map(
         problem: everything but the two sizes; their values in the problem are not used.
         x: a size and its values.
         y: another.
-        accuracy: recall_accuracy, lock_accuracy or one_step_accuracy.
+        accuracy: recall_accuracy, attention_accuracy or first_gradient_accuracy.
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
             called with (work done, work in all).
 

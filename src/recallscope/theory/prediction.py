@@ -76,14 +76,14 @@ class Prediction(Result, Answer):
         return self.accuracies.get("recall_accuracy")
 
     @property
-    def lock_accuracy(self) -> float | None:
+    def attention_accuracy(self) -> float | None:
         """How often attention finds the trigger."""
-        return self.accuracies.get("lock_accuracy")
+        return self.accuracies.get("attention_accuracy")
 
     @property
-    def one_step_accuracy(self) -> float | None:
+    def first_gradient_accuracy(self) -> float | None:
         """How often the label is right after the first step alone."""
-        return self.accuracies.get("one_step_accuracy")
+        return self.accuracies.get("first_gradient_accuracy")
 
     @property
     def in_tested_range(self) -> bool:
@@ -110,7 +110,7 @@ class Prediction(Result, Answer):
         """One row: the problem, its accuracies and factors, and the bottleneck."""
         stage, term = self.dominant or (None, None)
         columns = (
-            dict.fromkeys(("lock_accuracy", "recall_accuracy", "one_step_accuracy"))
+            dict.fromkeys(("attention_accuracy", "recall_accuracy", "first_gradient_accuracy"))
             | dict(self.accuracies)
             | {name: value for name, (value, _) in self.factors.items()}
             | dict(self.quantities)

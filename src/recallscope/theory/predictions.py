@@ -37,9 +37,9 @@ class Predictions(Result):
     """
 
     columns: Mapping[str, list[Any]]
-    lock_accuracy: Float[np.ndarray, " n"]
+    attention_accuracy: Float[np.ndarray, " n"]
     recall_accuracy: Float[np.ndarray, " n"]
-    one_step_accuracy: Float[np.ndarray, " n"]
+    first_gradient_accuracy: Float[np.ndarray, " n"]
     reasons: Mapping[int, str]
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The noise met when a memory is read: of the first gradient (one step) or of the third (recall).
+"""The noise met when a memory is read: of the first gradient or of the third (recall).
 
 A memory stores u_π(v) against the features of token v, V facts in one matrix. Asked for a token, it
 gives the right label a signal and every label noise. All functions give the variance of a wrong
@@ -51,7 +51,7 @@ def kernel_interference(vocab: Any, samples: Any, dim: Any, variance: Any) -> Ar
 def gradient_noise(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.0) -> Array:
     """Distractors that happened to occur with a label: (L - 1) (1 + V/d)² / N. Equation (16).
 
-    Only the first gradient has it: once attention has locked, distractors are not read.
+    Only the first gradient has it: once attention finds the trigger, distractors are not read.
 
     >>> gradient_noise(512, 8192, 64, 32).round(4)
     np.float64(0.3065)
@@ -101,7 +101,7 @@ class Readout(NamedTuple):
     terms: dict[str, Array]  # variances of a wrong label's logit
     item_variance: Array  # of the kernel of two tokens
     bias: Array  # the coherent part of a read, over the signal
-    bare_bias: Array  # the same of what is stored without having locked, over `bias`
+    bare_bias: Array  # the same of what is stored where attention missed, over `bias`
     slope: Array  # the fraction of an overlap of two tokens that the kernel keeps, over the signal
     token_variance: Array  # of the signal over the tokens asked for, relative
     third: Array  # cumulants of the kernel of two tokens
@@ -111,14 +111,15 @@ class Readout(NamedTuple):
 
 
 class Storage(NamedTuple):
-    """How much of each fact is stored: its strength is the fraction of its samples that locked.
+    """How much of each fact is stored: its strength is the fraction of samples read right.
 
-    The moments are over all facts of an instance, averaged over instances as often as they lock.
+    The moments are over all facts of an instance. Their averages over instances are weighted by how
+    often attention finds the trigger.
     """
 
     strength: Float[np.ndarray, "*n strengths"]  # of the fact asked for
-    share: Float[np.ndarray, "*n strengths"]  # of tests that lock and ask for such a fact
-    lost: Float[np.ndarray, "*n strengths"]  # of its signal, to what did not lock
+    share: Float[np.ndarray, "*n strengths"]  # of tests that find the trigger of such a fact
+    lost: Float[np.ndarray, "*n strengths"]  # of its signal, to what missed the trigger
     mean: Array
     square: Array  # what interferes: the second moment, and what those samples add to it
     cube: Array
@@ -127,7 +128,7 @@ class Storage(NamedTuple):
 
     @classmethod
     def in_full(cls, s: ProblemArrays) -> Storage:
-        """Attention always locks."""
+        """Attention always finds the trigger."""
         one, nothing = np.ones_like(s.vocab), np.zeros_like(s.vocab)
         always = one[..., None]
         return cls(always, always, nothing[..., None], one, one, one, one, nothing)
@@ -303,7 +304,7 @@ def means(s: ProblemArrays) -> Means:
     return Means(square, shared, hermite.Features(coefficients, *moments))
 
 
-def one_step_readout(s: ProblemArrays, h: Means) -> Readout:
+def first_gradient_readout(s: ProblemArrays, h: Means) -> Readout:
     """The first gradient, asked for a bare token. Equations (20) to (22)."""
     c = _constants(s, hermite.unit_constants)
     asked, stored = c["coefficients"], h.moments.coefficients

@@ -35,13 +35,13 @@ _TURNS = 8
 _TURNS_OF_LENGTHS = 4
 
 
-def one_step_facts(tokens: Rows, outputs: Rows) -> dict[float, float]:
+def first_gradient_facts(tokens: Rows, outputs: Rows) -> dict[float, float]:
     """How many facts, between random rows, one gradient step may store, by the recalled fraction.
 
     Infinite where this fraction is recalled even of facts about all rows, or about 32,768 of them.
 
     >>> rows = np.random.default_rng(0).standard_normal((2, 1024, 32))
-    >>> found = one_step_facts(*rows)
+    >>> found = first_gradient_facts(*rows)
     >>> [round(found[share], -1) for share in (0.5, 0.9)]
     [100.0, 30.0]
     """
@@ -50,7 +50,7 @@ def one_step_facts(tokens: Rows, outputs: Rows) -> dict[float, float]:
 
     @cache
     def recall(place: int) -> float:
-        return _one_step_recall(tokens, outputs, sizes[place])
+        return _first_gradient_recall(tokens, outputs, sizes[place])
 
     return {share: _crossing(sizes, recall, share) for share in SHARES}
 
@@ -73,7 +73,7 @@ def _crossing(sizes: Sequence[int], recall: Callable[[int], float], share: float
     return float(sizes[low] * (sizes[high] / sizes[low]) ** part)
 
 
-def _one_step_recall(tokens: Rows, outputs: Rows, size: int) -> float:
+def _first_gradient_recall(tokens: Rows, outputs: Rows, size: int) -> float:
     """The fraction recalled by some memories of so many facts, worked out without approximation.
 
     Every fact adds the product of its two rows, and without samples nothing else is random.

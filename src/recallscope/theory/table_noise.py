@@ -11,11 +11,11 @@ import math
 import numpy as np
 
 from recallscope.common.shapes import Float
-from recallscope.theory.table_locking import attention_law
+from recallscope.theory.table_attention import attention_law
 from recallscope.theory.table_moments import TableMoments
 
 
-def lock_terms(
+def attention_terms(
     table: TableMoments, samples: float, length: int, trigger: Float[np.ndarray, " d"]
 ) -> tuple[float, dict[str, float]]:
     """The trigger's mean score, and variances of a token's, on average over tokens.
@@ -24,7 +24,7 @@ def lock_terms(
 
     >>> from recallscope.theory.table_moments import table_moments
     >>> rows = np.random.default_rng(0).standard_normal((2, 256, 32)) / 32**0.5
-    >>> signal, noise = lock_terms(table_moments(*rows), 1024, 8, rows[0, 0])
+    >>> signal, noise = attention_terms(table_moments(*rows), 1024, 8, rows[0, 0])
     >>> round(float(signal), 1), max(noise, key=noise.get)
     (0.6, 'cross_talk')
     """

@@ -16,10 +16,10 @@ from recallscope.common.shapes import Float
 from recallscope.problem import Problem, ProblemError
 from recallscope.theory.law import Answer
 from recallscope.theory.problem_arrays import no_form_for_parts
-from recallscope.theory.table_locking import attention_draws, attention_law
+from recallscope.theory.table_attention import attention_draws, attention_law
 from recallscope.theory.table_moments import TableMoments, effective_dim, table_moments
-from recallscope.theory.table_noise import lock_terms, recall_terms
-from recallscope.theory.table_read import lock_shares, read_gradient, read_memory
+from recallscope.theory.table_noise import attention_terms, recall_terms
+from recallscope.theory.table_read import attention_shares, read_gradient, read_memory
 
 if TYPE_CHECKING:
     from recallscope.models.embeddings import Embeddings
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _DRAWS, _READS = 128, 16  # of batches over all tables, and of reads of each memory
 _COPIES = 8  # of a table that there are at once, at most
 _MULTIPLY_ADDS = 4e9  # in a second, roughly
-_ACCURACIES = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+_ACCURACIES = ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy")
 
 
 def drawn_as_tables(problem: Problem) -> bool:
@@ -103,7 +103,7 @@ def predict_table(
     tables: Sequence[Callable[[], Embeddings]],
     progress: ProgressCallback = lambda done, total: None,
 ) -> Answer:
-    """Lock, recall and one-step accuracy on an embedding matrix; the mean of several matrices.
+    """Attention, recall and first-gradient accuracy on an embedding matrix; the mean of several.
 
     They are made in turn: one is in memory at a time.
 
@@ -113,7 +113,7 @@ def predict_table(
     >>> table = Embeddings(rows(256), rows(256), rows(1)[0], rows(1)[0])
     >>> problem = Problem(vocab=256, samples=1024, dim=48, length=8, embedding="gaussian")
     >>> predict_table(problem, [lambda: table]).accuracies
-    {'lock_accuracy': 1.0, 'recall_accuracy': 0.3..., 'one_step_accuracy': 0.1...}
+    {'attention_accuracy': 1.0, 'recall_accuracy': 0.3..., 'first_gradient_accuracy': 0.1...}
     """
     draws = max(_DRAWS // len(tables), 1)
     check_memory(problem, draws)
@@ -128,15 +128,15 @@ def predict_table(
         law = attention_law(moments, problem.samples, problem.length)
         gained, pulled = attention_draws(law, moments, problem.length, draws, random)
         vectors = gained[:, None] * table.trigger + pulled
-        locked, read = lock_shares(moments, vectors, table.trigger, problem.length)
+        attended, read = attention_shares(moments, vectors, table.trigger, problem.length)
         per_fact = problem.samples / problem.vocab
-        found["lock_accuracy"] += locked.mean(axis=1).tolist()
-        for batch, (mine, others) in enumerate(zip(locked, read, strict=True)):
+        found["attention_accuracy"] += attended.mean(axis=1).tolist()
+        for batch, (mine, others) in enumerate(zip(attended, read, strict=True)):
             progress(done + batch / draws / len(tables), 1.0)
             found["recall_accuracy"].append(
                 read_memory(moments, per_fact, mine, others, _READS, random)
             )
-            found["one_step_accuracy"].append(
+            found["first_gradient_accuracy"].append(
                 read_gradient(moments, per_fact, problem.length, _READS, random)
             )
         budgets.append(_budget(moments, problem, np.asarray(table.trigger, dtype=float)))
@@ -170,7 +170,7 @@ def _budget(
 ) -> dict[str, dict[str, float]]:
     """Variances of both stages in units of their squared signals."""
     found = {
-        "lock": lock_terms(table, problem.samples, problem.length, trigger),
+        "attention": attention_terms(table, problem.samples, problem.length, trigger),
         "recall": recall_terms(table, problem.samples),
     }
     return {

@@ -36,7 +36,7 @@ class Fact(NamedTuple):
     per_fact: float
 
 
-def lock_shares(
+def attention_shares(
     table: TableMoments,
     vectors: Float[np.ndarray, "draws d"],
     trigger: Float[np.ndarray, " d"],
@@ -66,14 +66,14 @@ def read_memory(
     reads: int,
     random: np.random.Generator,
 ) -> float:
-    """Recall of the third step: the fraction of tests that lock and are answered right.
+    """Recall of the third step: the fraction of tests that find the trigger and are right.
 
     `found` and `read` are how often tokens are read where they are marked, and where they are not.
     """
     total = float(found.sum())
     if total < 1e-4 * len(found):
         return 0.0
-    # Tokens as often as tests with them lock, spread evenly.
+    # Tokens as often as tests with them find the trigger, spread evenly.
     places = (np.arange(reads) + random.random()) / reads * total
     asked = np.minimum(np.searchsorted(np.cumsum(found), places), len(found) - 1)
     overlaps = (table.tokens + table.mean) @ (table.tokens[asked] + table.mean).T

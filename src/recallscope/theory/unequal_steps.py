@@ -21,7 +21,7 @@ Rows = Float[np.ndarray, "V d"]
 Shares = Float[np.ndarray, " V"]
 
 _AT_ONCE = 2**24  # logits
-_MOST_DRAWN = 2**21  # samples that do not lock; of more, the mean is as good
+_MOST_DRAWN = 2**21  # samples that miss the trigger; of more, the mean is as good
 
 
 class UnequalFacts(NamedTuple):
@@ -40,9 +40,9 @@ class UnequalFacts(NamedTuple):
 class Steps(NamedTuple):
     """One training set: accuracies of each fact."""
 
-    lock: Shares
+    attention: Shares
     recall: Shares
-    one_step: Shares
+    first_gradient: Shares
 
 
 class _Attention(NamedTuple):
@@ -71,12 +71,12 @@ def three_steps(
     below = np.concatenate([[0.0], cumulated(facts.others[order])]) ** (length - 1)
     bonus = facts.trigger @ found.vector
     ranks = _Ranks(order, below, np.searchsorted(scores[order], scores + bonus, side="right"))
-    lock = below[ranks.beaten]
+    attention = below[ranks.beaten]
     memory = _memory(facts, found.seen, ranks, samples, random)
     return Steps(
-        lock=lock,
+        attention=attention,
         recall=_recall(_answers(facts, memory), ranks),
-        one_step=(_answers(facts, found.first) == np.arange(len(lock))).astype(float),
+        first_gradient=(_answers(facts, found.first) == np.arange(len(attention))).astype(float),
     )
 
 
@@ -129,13 +129,13 @@ def _memory(
     facts: UnequalFacts, seen: Shares, ranks: _Ranks, samples: float, random: np.random.Generator
 ) -> Float[np.ndarray, "d d"]:
     """The third gradient: facts at their tokens, or where attention went instead."""
-    lock, q = ranks.below[ranks.beaten], facts.outputs
+    attention, q = ranks.below[ranks.beaten], facts.outputs
     if math.isinf(samples):
-        kept = seen * lock
+        kept = seen * attention
         elsewhere = _mean_elsewhere(facts, seen - kept, ranks)
     else:
         times = np.rint(seen * samples).astype(np.int64)
-        found = random.binomial(times, lock)
+        found = random.binomial(times, attention)
         kept, lost = found / samples, times - found
         if lost.sum() > _MOST_DRAWN:
             elsewhere = _mean_elsewhere(facts, lost / samples, ranks)

@@ -17,7 +17,7 @@ import numpy as np
 from recallscope.parts.axes import SIZES
 from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.results.result import Drawing, Result
-from recallscope.theory import locking
+from recallscope.theory import attention_scores
 from recallscope.theory.accuracy import analyse
 from recallscope.theory.noise import budget
 from recallscope.theory.problem_arrays import arrays_of, form_of
@@ -170,12 +170,14 @@ def compare(problem: Problem, measured: Measured) -> CheckReport:
     """Compare what was measured around a problem with the closed forms."""
     predicted = {one: predicted_terms(one) for one in measured}
     for one, found in measured.items():
-        if ("lock", "trigger") not in found[0]:
+        if ("attention", "trigger") not in found[0]:
             continue
         # Cross-talk is that of the trigger's score as it was: a wrong signal is not its fault.
-        square = float(np.mean([each["lock", "trigger"] for each in found]))
+        square = float(np.mean([each["attention", "trigger"] for each in found]))
         score, effective_dim = math.sqrt(max(square, 0.0)), arrays_of(one).effective_dim
-        predicted[one]["lock", "cross_talk"] = float(locking.cross_talk(score, effective_dim)[0])
+        predicted[one]["attention", "cross_talk"] = float(
+            attention_scores.cross_talk(score, effective_dim)[0]
+        )
     return compare_terms(problem, _around(problem), measured, predicted)
 
 
@@ -225,21 +227,23 @@ def predicted_terms(problem: Problem) -> dict[Term, float]:
     named = budget(s, found)
     terms = {
         (stage, name): float(variance[0])
-        for stage in ("one_step", "recall")
+        for stage in ("first_gradient", "recall")
         for name, variance in named[stage].items()
     }
-    # Monte Carlo of one step cannot separate these two.
-    terms["one_step", "interference"] += terms.pop(("one_step", "kernel_interference"))
-    scores = found.locking
-    terms |= {("lock", name): float(variance[0]) for name, variance in scores.terms.items()}
-    terms["lock", "cross_talk"] = float(locking.cross_talk(scores.signal, s.effective_dim)[0])
-    terms["lock", "signal"] = float((scores.signal - scores.remembered)[0])
-    terms["lock", "memorisation"] = float(scores.remembered[0])
+    # Monte Carlo of the first gradient cannot separate these two.
+    terms["first_gradient", "interference"] += terms.pop(("first_gradient", "kernel_interference"))
+    scores = found.attention
+    terms |= {("attention", name): float(variance[0]) for name, variance in scores.terms.items()}
+    terms["attention", "cross_talk"] = float(
+        attention_scores.cross_talk(scores.signal, s.effective_dim)[0]
+    )
+    terms["attention", "signal"] = float((scores.signal - scores.remembered)[0])
+    terms["attention", "memorisation"] = float(scores.remembered[0])
     return terms
 
 
 def _scaled(problem: Problem, name: str, factor: float) -> Problem:
-    smallest = 2 if name in ("vocab", "length") else 1  # one token has nothing to lock
+    smallest = 2 if name in ("vocab", "length") else 1  # one token has no rival
     return problem.replace(**{name: max(smallest, round(getattr(problem, name) * factor))})
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from recallscope.models.embeddings import Embeddings, draw_embeddings
 from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.theory.table_moments import table_moments
-from recallscope.theory.table_noise import lock_terms, recall_terms
+from recallscope.theory.table_noise import attention_terms, recall_terms
 from recallscope.theory.table_prediction import no_table_form
 from recallscope.validation import check
 from recallscope.validation.check import Progress
@@ -79,7 +79,7 @@ def predicted_terms(problem: Problem, embeddings: Embeddings) -> dict[Term, floa
     table = table_moments(embeddings.tokens, embeddings.outputs)
     trigger = np.asarray(embeddings.trigger, dtype=np.float64)
     stages = {
-        "lock": lock_terms(table, problem.samples, problem.length, trigger),
+        "attention": attention_terms(table, problem.samples, problem.length, trigger),
         "recall": recall_terms(table, problem.samples),
     }
     return {

@@ -32,7 +32,7 @@ Term = tuple[str, str]
 def measure(problem: Problem, seed: int) -> dict[Term, float]:
     """The variance of each noise in one instance, in units of the squared signal of its stage.
 
-    Locking is in units of 1/(V L²) instead and has the signal too, the squared score of the
+    Attention is in units of 1/(V L²) instead and has the signal too, the squared score of the
     trigger. With the trigger in the values it also has memorisation, the rest of the signal.
 
     >>> found = measure(Problem(vocab=64, samples=512, dim=16, length=4), seed=0)
@@ -40,7 +40,7 @@ def measure(problem: Problem, seed: int) -> dict[Term, float]:
     True
     """
     draws = _draws(problem, seed)
-    return _of_recall(draws) | _of_one_step(draws) | _of_lock(draws)
+    return _of_recall(draws) | _of_first_gradient(draws) | _of_attention(draws)
 
 
 class _Draw(NamedTuple):
@@ -181,7 +181,7 @@ def _others_mean(kernel: Float[Tensor, "V V"]) -> Float[Tensor, " V"]:
     return (kernel.sum(dim=0) - kernel.diagonal()) / (len(kernel) - 1)
 
 
-def _of_one_step(draws: list[_Draw]) -> dict[Term, float]:
+def _of_first_gradient(draws: list[_Draw]) -> dict[Term, float]:
     """The first gradient, asked for bare tokens."""
     vocab = draws[0].problem.vocab
     gram = draws[0].outputs @ draws[0].centred.T
@@ -208,10 +208,10 @@ def _of_one_step(draws: list[_Draw]) -> dict[Term, float]:
         "mean_bias": _product(biases[0], biases[3]),
         "sampling": float(counts.var()) * (signal + shared) ** 2,
     }
-    return {("one_step", name): variance / signal**2 for name, variance in found.items()}
+    return {("first_gradient", name): variance / signal**2 for name, variance in found.items()}
 
 
-def _of_lock(draws: list[_Draw]) -> dict[Term, float]:
+def _of_attention(draws: list[_Draw]) -> dict[Term, float]:
     """The scores of attention after the second step."""
     one, two = draws[0], draws[2]
     problem = one.problem
@@ -251,7 +251,7 @@ def _of_lock(draws: list[_Draw]) -> dict[Term, float]:
         bare = [_scores(draw._replace(problem=without))[1] for draw in (one, two)]
         found["signal"] = sum(bare) / 2
         found["memorisation"] = signal - found["signal"]
-    return {("lock", name): value for name, value in found.items()}
+    return {("attention", name): value for name, value in found.items()}
 
 
 def _scores(draw: _Draw) -> tuple[Float[Tensor, " V"], float]:

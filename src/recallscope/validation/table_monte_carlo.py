@@ -40,11 +40,11 @@ def measure_table(
         for rows in (embeddings.tokens, embeddings.outputs, embeddings.trigger)
     )
     outputs = outputs - outputs.mean(axis=0)
-    lock = _of_lock(tokens, outputs, trigger, samples, length, random)
-    return lock | _of_recall(tokens, outputs, samples, random)
+    attention = _of_attention(tokens, outputs, trigger, samples, length, random)
+    return attention | _of_recall(tokens, outputs, samples, random)
 
 
-def _of_lock(
+def _of_attention(
     tokens: Rows, outputs: Rows, trigger: Vector, samples: int, length: int, random: Generator
 ) -> dict[Term, float]:
     mean = tokens.mean(axis=0)
@@ -68,13 +68,13 @@ def _of_lock(
     pairs = np.array(pulled) @ covariance @ np.array(pulled).T
     stays = _between(pairs)
     return {
-        ("lock", "signal"): own * float(np.mean(gained)),
-        ("lock", "cross_talk"): _between(np.outer(gained, gained))
+        ("attention", "signal"): own * float(np.mean(gained)),
+        ("attention", "cross_talk"): _between(np.outer(gained, gained))
         * float(trigger @ covariance @ trigger),
-        ("lock", "mean_vector"): float(np.mean([v @ covariance @ v for v in by_mean])),
-        ("lock", "lengths"): stays,
-        ("lock", "gradient_noise"): float(np.diag(pairs).mean()) - stays,
-        ("lock", "trigger_noise"): own**2 * float(np.var(gained, ddof=1)),
+        ("attention", "mean_vector"): float(np.mean([v @ covariance @ v for v in by_mean])),
+        ("attention", "lengths"): stays,
+        ("attention", "gradient_noise"): float(np.diag(pairs).mean()) - stays,
+        ("attention", "trigger_noise"): own**2 * float(np.var(gained, ddof=1)),
     }
 
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     Weights = list[nn.Parameter] | list[Group]
 
 METRICS = (
-    *("curve_step", "curve_loss", "curve_recall", "curve_lock", "curve_mass", "curve_cosine"),
-    *("ended", "rate_used", "steps_taken", "final_loss", "first_lock"),
+    *("curve_step", "curve_loss", "curve_recall", "curve_attention", "curve_mass", "curve_cosine"),
+    *("ended", "rate_used", "steps_taken", "final_loss", "first_attention"),
 )
 
 

@@ -84,14 +84,14 @@ class _Run:
             "steps_taken": self.curve["step"][-1],
             "final_loss": self.curve["loss"][-1],
         }
-        locks = zip(self.curve["step"], self.curve.get("lock", []), strict=False)
-        first = next((step for step, lock in locks if lock >= 0.5), None)
+        looks = zip(self.curve["step"], self.curve.get("attention", []), strict=False)
+        first = next((step for step, attention in looks if attention >= 0.5), None)
         if first is not None:
-            metrics["first_lock"] = first
+            metrics["first_attention"] = first
         logits, module, attended = self.kept
         numbers = tested(self.setup, logits)
         if attended is not None:
-            numbers["lock_accuracy"] = mean_of_tests(
+            numbers["attention_accuracy"] = mean_of_tests(
                 self.setup,
                 lambda tokens, position, label: attended(tokens, position) == position,
             )

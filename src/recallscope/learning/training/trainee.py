@@ -74,7 +74,7 @@ class _BatchedTrainee:
         attention = self.module.attention(tokens, position)
         seen = {
             "recall": self.module(tokens, position).argmax(dim=2) == label,
-            "lock": attention.argmax(dim=2) == position,
+            "attention": attention.argmax(dim=2) == position,
             "mass": attention.gather(2, position[:, :, None])[:, :, 0],
         }
         asked = self.module.attention_vector()[:, :, 0].double()

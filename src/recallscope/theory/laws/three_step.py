@@ -127,8 +127,8 @@ class ClosedForms(Law):
         law = " · ".join(f"{name}^{power:g}" for name, power in answer.exponents.items() if power)
         return (
             "Variances in units of the squared signal of a fact seen as often as the "
-            "average. Together: of a wrong label's logit, for lock of a token's attention "
-            "score. Sampling: of the right label, by how often its fact happened to be "
+            "average. Together: of a wrong label's logit, for attention of a token's score. "
+            "Sampling: of the right label, by how often its fact happened to be "
             f"seen. Bottleneck: {term} of {stage}, as {law or 'a constant'}."
         )
 

@@ -33,12 +33,12 @@ _STEPS = 1000  # at least: the law is about the end of training
 _SURE = 0.95  # of trainings that find the trigger: then others are not in the interval
 _SIZES = ("vocab", "samples", "dim", "length")
 _LEAST_SNR, _ON_THE_EDGE = 1e-3, 0.02
-_COLUMNS = {"recall_accuracy": "recall", "lock_accuracy": "lock"}
+_COLUMNS = {"recall_accuracy": "recall", "attention_accuracy": "attention"}
 
 
 def _if_found(problem: Problem) -> dict[str, float]:
     end = end_of_training(problem)
-    return {"recall_accuracy": end.recall_if_found, "lock_accuracy": end.lock}
+    return {"recall_accuracy": end.recall_if_found, "attention_accuracy": end.attention}
 
 
 @dataclass(frozen=True)

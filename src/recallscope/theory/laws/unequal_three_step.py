@@ -70,7 +70,7 @@ def unequal_steps(problem: Problem, given: Given = NOTHING_GIVEN) -> list[Steps]
 
 def _answer(problem: Problem, found: list[Steps]) -> Answer:
     marked = frequencies_of(problem, problem.vocab)
-    names = ("lock_accuracy", "recall_accuracy", "one_step_accuracy")
+    names = ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy")
     each = {
         name: np.array([steps[which] @ marked for steps in found])
         for which, name in enumerate(names)

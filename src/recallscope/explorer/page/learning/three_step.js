@@ -86,7 +86,7 @@ export function labelScores(example, memory, token) {
   return centred(example.outputs).map((u) => dot(u, hidden));
 }
 
-/** Lock, recall and one-step accuracy on the tests of an example. */
+/** Attention, recall and first-gradient accuracy on the tests of an example. */
 export function evaluate(example, learned) {
   const answer = example.tokens.map((_, token) =>
     [learned.V1, learned.V2].map((memory) => {
@@ -94,12 +94,12 @@ export function evaluate(example, learned) {
       return scores.indexOf(Math.max(...scores));
     }),
   );
-  const hits = { lock_accuracy: 0, recall_accuracy: 0, one_step_accuracy: 0 };
+  const hits = { attention_accuracy: 0, recall_accuracy: 0, first_gradient_accuracy: 0 };
   for (const sample of example.tests) {
     const place = attended(example, learned.alpha, sample);
-    hits.lock_accuracy += place === sample.position;
+    hits.attention_accuracy += place === sample.position;
     hits.recall_accuracy += answer[sample.tokens[place]][1] === sample.label;
-    hits.one_step_accuracy += answer[sample.tokens[sample.position]][0] === sample.label;
+    hits.first_gradient_accuracy += answer[sample.tokens[sample.position]][0] === sample.label;
   }
   for (const name in hits) hits[name] /= example.tests.length;
   return hits;

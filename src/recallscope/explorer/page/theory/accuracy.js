@@ -1,13 +1,13 @@
-// From signal and noise to a probability: lock, recall and one-step accuracy.
+// From signal and noise to a probability: attention, recall and first-gradient accuracy.
 //
 // All three use equation (34): a right answer beats the highest of many wrong ones with scores u·g
 // for random directions u.
 
 import { fewSamplesAccuracy } from "./few_samples.js";
-import { crossTalk, locking, scoreVariance } from "./locking.js";
+import { attentionScores, crossTalk, scoreVariance } from "./attention_scores.js";
 import { orthogonalAccuracy } from "./orthogonal.js";
 import { hermite, legendre } from "./quadrature.js";
-import { IN_FULL, means, oneStepReadout, recallReadout, total } from "./readout.js";
+import { IN_FULL, means, firstGradientReadout, recallReadout, total } from "./readout.js";
 import { density, ndtr, ndtri, poisson } from "./special.js";
 
 const TRIGGER = hermite(7);
@@ -18,7 +18,7 @@ const LOG_LEVELS = LEVELS.map(Math.log);
 const FEW_PAIRS = 6; // of samples of one label: fewer are counted one by one
 const NO_LONGER_FEW = 2; // samples for each fact; from one on, formulas of few and of many are joined
 const NEGLIGIBLE = 1e-13; // of a weight
-const CERTAIN = 1e-3; // locking this close to never or always need not be called partial
+const CERTAIN = 1e-3; // attention this nearly never or always right need not be called partial
 
 /**
  * Everything the theory says of a problem; or of one accuracy alone, which takes less: then what
@@ -26,31 +26,31 @@ const CERTAIN = 1e-3; // locking this close to never or always need not be calle
  */
 export function analyse(s, accuracy = null) {
   const h = means(s);
-  const scores = locking(s, h);
+  const scores = attentionScores(s, h);
   const recall = recallReadout(s);
   const contest = contestOf(s, scores);
-  const lock = lockAccuracy(s, contest);
+  const attention = attentionAccuracy(s, contest);
   const found = {
-    lock_accuracy: lock,
+    attention_accuracy: attention,
     recall_accuracy: NaN,
-    one_step_accuracy: NaN,
-    lockedAccuracy: NaN, // of the third step if attention always locked
-    locking: scores,
+    first_gradient_accuracy: NaN,
+    recallIfAttended: NaN, // if attention always found the trigger
+    attention: scores,
     recall,
-    oneStep: null,
+    firstGradient: null,
   };
-  if (accuracy !== "lock_accuracy" && accuracy !== "one_step_accuracy") {
-    found.lockedAccuracy = readAccuracy(s, recall, IN_FULL, true);
-    let right = found.lockedAccuracy; // of what locks
-    if (lock > CERTAIN && lock < 1 - CERTAIN && !counted(s)) {
-      right = partlyRead(s, recall, contest) / lock;
+  if (accuracy !== "attention_accuracy" && accuracy !== "first_gradient_accuracy") {
+    found.recallIfAttended = readAccuracy(s, recall, IN_FULL, true);
+    let right = found.recallIfAttended; // of what finds the trigger
+    if (attention > CERTAIN && attention < 1 - CERTAIN && !counted(s)) {
+      right = partlyRead(s, recall, contest) / attention;
     }
-    // What is not locked is a guess, and so is right one time in V.
-    found.recall_accuracy = lock * right + ((1 - lock) * (1 - right)) / (s.V - 1);
+    // What misses the trigger is a guess, and so is right one time in V.
+    found.recall_accuracy = attention * right + ((1 - attention) * (1 - right)) / (s.V - 1);
   }
-  if (accuracy === null || accuracy === "one_step_accuracy") {
-    found.oneStep = oneStepReadout(s, h);
-    found.one_step_accuracy = readAccuracy(s, found.oneStep, IN_FULL, false);
+  if (accuracy === null || accuracy === "first_gradient_accuracy") {
+    found.firstGradient = firstGradientReadout(s, h);
+    found.first_gradient_accuracy = readAccuracy(s, found.firstGradient, IN_FULL, false);
   }
   return found;
 }
@@ -149,28 +149,28 @@ function triggerScores(s, scores) {
 }
 
 /** The probability that the marked position has the highest attention score. Equation (36). */
-function lockAccuracy(s, { won, weight }) {
+function attentionAccuracy(s, { won, weight }) {
   if (s.L === 1) return 1; // no noise
-  let locked = 0;
+  let found = 0;
   for (let i = 0; i < weight.length; i++) {
-    for (let k = 0; k < 3; k++) locked += won[3 * i + k] * LEVEL_WEIGHTS[k] * weight[i];
+    for (let k = 0; k < 3; k++) found += won[3 * i + k] * LEVEL_WEIGHTS[k] * weight[i];
   }
-  return Math.min(locked, 1);
+  return Math.min(found, 1);
 }
 
-// A token that beats rivals up to a level locks as often as rivals are no higher.
+// A token that beats rivals up to a level is found as often as rivals are no higher.
 const STRENGTHS = LEVEL_WEIGHTS.map((_, i) =>
   Math.min(LEVEL_WEIGHTS.slice(0, i + 1).reduce((sum, w) => sum + w, 0), 1),
 );
 
-/** The probability that a sample locks and its fact is read. Equations (37a) to (37d). */
+/** The probability that the trigger is found and its fact read. Equations (37a) to (37d). */
 function partlyRead(s, readout, { won, highest, weight }) {
-  // Samples that do not lock read the highest token present, the same few again and again.
+  // Samples that miss the trigger read the highest token present, the same few again and again.
   const present = differentRivals(s) / s.V;
   const alike = s.marked ? 0 : present / (2 - present);
   const lean = s.marked ? 0 : readout.slope / s.space;
   const stored = { strength: STRENGTHS, share: [0, 0, 0], lost: [0, 0, 0], mean: 0, square: 0, cube: 0, fourth: 0, variance: 0 };
-  let locks = 0;
+  let found = 0;
   for (let i = 0; i < weight.length; i++) {
     let mean = 0;
     let square = 0;
@@ -192,14 +192,14 @@ function partlyRead(s, readout, { won, highest, weight }) {
     }
     const variance = square - mean ** 2;
     const often = mean * weight[i];
-    locks += often;
+    found += often;
     stored.mean += mean * often;
     stored.square += (square + alike * variance) * often;
     stored.cube += cube * often;
     stored.fourth += fourth * often;
     stored.variance += variance * often;
     if (lean === 0 || weight[i] < NEGLIGIBLE) continue;
-    // Those tokens lie along the attention vector, and so do the ones that lock.
+    // Those tokens lie along the attention vector, and so do the ones found.
     const rival = beaten / Math.max(1 - mean, 1e-12);
     let above = density(ndtri(won[3 * i]));
     for (let k = 0; k < 3; k++) {
@@ -208,7 +208,7 @@ function partlyRead(s, readout, { won, highest, weight }) {
       above = next;
     }
   }
-  for (const name of ["mean", "square", "cube", "fourth", "variance"]) stored[name] /= locks;
+  for (const name of ["mean", "square", "cube", "fourth", "variance"]) stored[name] /= found;
   for (let k = 0; k < 3; k++) {
     stored.lost[k] *= lean / Math.max(stored.share[k], 1e-12);
     stored.share[k] *= STRENGTHS[k];
@@ -239,11 +239,11 @@ function readNoise(s, readout, stored) {
   const few = 1 / s.perToken;
   const { bias, bareBias: bare } = readout;
   const { mean, square, cube, fourth, variance } = stored;
-  // E c² and E c⁴ of what labels have in the memory. A sample that does not lock is in it too,
+  // E c² and E c⁴ of what labels have in the memory. A sample that misses the trigger is in it too,
   // under another token, and so does not thin what is due to chance.
   const c2 = square + few;
   const c4 = fourth + 6 * cube * few + 7 * square * few ** 2 + few ** 3;
-  // What all reads share is stored by all samples of a label, those that did not lock included,
+  // What all reads share is stored by all samples of a label, those that missed the trigger included,
   // unless it is the trigger.
   const imbalance = (1 - bare) ** 2 * variance + (mean + bare ** 2 * (1 - mean)) * few;
   const shared = readout.terms.mean_bias;
@@ -295,7 +295,7 @@ function manySamplesAccuracy(s, readout, stored, noise) {
   for (let which = 0; which < stored.strength.length; which++) {
     const strength = stored.strength[which];
     const { count, weight } = howOften(s.perToken * strength, s.perToken);
-    const unlocked = (1 - strength) * few * (bare * bias) ** 2;
+    const missed = (1 - strength) * few * (bare * bias) ** 2;
     const alike = bare * strength + (1 - bare) * stored.mean;
     let sum = 0;
     for (let i = 0; i < weight.length; i++) {
@@ -305,7 +305,7 @@ function manySamplesAccuracy(s, readout, stored, noise) {
       if (times > 0) {
         const signal = times + (times - alike) * bias - stored.lost[which];
         const right =
-          noise.common + noise.within * Math.min(times, 1) + unlocked + tokenVariance * signal ** 2;
+          noise.common + noise.within * Math.min(times, 1) + missed + tokenVariance * signal ** 2;
         const scale = 1 / Math.sqrt(right + noise.spread + 1e-300);
         read = 0;
         for (let k = 0; k < 3; k++) {

@@ -31,7 +31,7 @@ export function fewSamplesAccuracy(s, readout, stored, noise) {
     // The fact asked for, by how often it was stored.
     const weights = poisson(classes.seen, rate * strength);
     const alike = bare * strength + (1 - bare) * stored.mean;
-    const unlocked = ((1 - strength) / rate) * (bare * bias) ** 2;
+    const missed = ((1 - strength) / rate) * (bare * bias) ** 2;
     let [read, seen] = [0, 0];
     for (let n = 1; n < classes.seen; n++) {
       seen += weights[n];
@@ -40,7 +40,7 @@ export function fewSamplesAccuracy(s, readout, stored, noise) {
       const signal = times + (times - alike) * bias - stored.lost[which];
       const others = noise.common * Math.max(1 - times / s.V, 0);
       const right =
-        others + noise.within * times + noise.spread + unlocked + readout.tokenVariance * signal ** 2;
+        others + noise.within * times + noise.spread + missed + readout.tokenVariance * signal ** 2;
       read += weights[n] * winsOver(rivals, s, noise.lean, signal, Math.sqrt(right), others, classes.deviates, farAbove);
     }
     // A fact that was never seen is like its rivals, and right once in V.

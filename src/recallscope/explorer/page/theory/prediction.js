@@ -4,12 +4,12 @@ import { analyse } from "./accuracy.js";
 import { budget, dominant } from "./noise.js";
 import { LETTERS, noClosedForm, resized, settle, SIZES } from "./problem.js";
 
-export const ACCURACIES = ["lock_accuracy", "recall_accuracy", "one_step_accuracy"];
+export const ACCURACIES = ["attention_accuracy", "recall_accuracy", "first_gradient_accuracy"];
 const OVERFLOW =
   "no closed form at these sizes: terms of it leave the range of floating-point numbers; " +
   "choose sizes that are less far apart";
 
-/** Lock, recall and one-step accuracy of a problem, and what limits them; or a reason why not. */
+/** Attention, recall and first-gradient accuracy of a problem, and what limits them; or a reason why not. */
 export function predict(problem) {
   const reason = noClosedForm(problem);
   if (reason) return { reason };
@@ -38,10 +38,10 @@ export function accuracyOf(problem, name = "recall_accuracy") {
 
 // The leading terms of each noise, as powers of V, N, d, L, m.
 const LAWS = {
-  "lock gradient_noise": [[2, -2, -4, 3, 0], [2, -2, -3, 2, 0], [1, -1, -3, 1, 0], [1, -1, -4, 2, 0]],
-  "lock mean_bias": [[1, -2, -3, 4, 0]],
-  "lock mlp_noise": [[2, -2, -2, 3, -1], [1, -2, -2, 4, -1], [2, -2, -3, 3, -1]],
-  "lock cross_talk": [[0, 0, -1, 0, 0]],
+  "attention gradient_noise": [[2, -2, -4, 3, 0], [2, -2, -3, 2, 0], [1, -1, -3, 1, 0], [1, -1, -4, 2, 0]],
+  "attention mean_bias": [[1, -2, -3, 4, 0]],
+  "attention mlp_noise": [[2, -2, -2, 3, -1], [1, -2, -2, 4, -1], [2, -2, -3, 3, -1]],
+  "attention cross_talk": [[0, 0, -1, 0, 0]],
   "recall interference": [[1, 0, -2, 0, 0], [2, -1, -2, 0, 0]],
   "recall kernel_interference": [[1, 0, -3, 0, 0]],
   "recall mlp_noise": [[1, 0, -1, 0, -1], [2, -1, -1, 0, -1]],

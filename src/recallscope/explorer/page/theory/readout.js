@@ -1,4 +1,4 @@
-// The noise met when a memory is read: of the first gradient (one step) or of the third (recall).
+// The noise met when a memory is read: of the first gradient or of the third (recall).
 //
 // Variances of a wrong label's logit, in units of the squared signal of a fact seen as often as the
 // average. Noise reaches a label through its own stored item and through the overlap of its output
@@ -133,7 +133,7 @@ export function means(s) {
 }
 
 /** The first gradient, asked for a bare token. Equations (20) to (22). */
-export function oneStepReadout(s, h) {
+export function firstGradientReadout(s, h) {
   const c = unitConstants(s.activation);
   const asked = c.coefficients;
   const stored = h.moments.coefficients;
@@ -222,11 +222,11 @@ function shifts(a, v, dim) {
   ];
 }
 
-/** How much of the facts is stored, if attention always locks: all of it. */
+/** How much of the facts is stored, if attention always finds the trigger: all of it. */
 export const IN_FULL = {
   strength: [1], // of the fact asked for
-  share: [1], // of tests that lock and ask for such a fact
-  lost: [0], // of its signal, to what did not lock
+  share: [1], // of tests that find the trigger of such a fact
+  lost: [0], // of its signal, to what missed the trigger
   mean: 1,
   square: 1,
   cube: 1,

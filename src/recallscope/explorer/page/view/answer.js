@@ -1,4 +1,4 @@
-// The answer: lock, recall and one step, how far to trust them, and the end of training.
+// The answer: attention, recall and the first gradient, how far to trust them, and the end of training.
 
 import { endError, predictEnd } from "../theory/end_prediction.js";
 import { ACCURACIES } from "../theory/prediction.js";
@@ -8,9 +8,9 @@ import { element, find, later } from "./dom.js";
 import { digits, NAMES, share, whole } from "./words.js";
 
 const MEANS = {
-  lock_accuracy: "how often attention finds the marked token, on fresh sequences",
+  attention_accuracy: "how often attention finds the marked token, on fresh sequences",
   recall_accuracy: "how often the answer is right, after all three steps",
-  one_step_accuracy: "how often the first gradient alone would answer right",
+  first_gradient_accuracy: "how often the first gradient alone would answer right",
 };
 
 /** Make the cards, and return a function that shows a prediction in them. */
@@ -88,7 +88,7 @@ function showEnd(problem, data) {
   const compared = found.parameters > found.edge ? "more" : "fewer";
   number.textContent = share(found.recall_accuracy);
   said.textContent =
-    `= trigger found ${share(found.trigger_found)} × attention at it ${share(found.lock_if_found)} ` +
+    `= trigger found ${share(found.trigger_found)} × attention at it ${share(found.attention_if_found)} ` +
     `(${problem.learner === "converged" ? "given" : "partly fitted"}) × facts seen ${share(found.facts_seen)} ` +
     `× memory ${share(found.memory_accuracy)} (derived). The memory has ${whole(found.parameters)} numbers, ` +
     `${compared} than the ${whole(found.edge)} that store every fact found.` +

@@ -9,11 +9,11 @@ import { COLOURS } from "./colours.js";
 import { element, find, later } from "./dom.js";
 import { digits, NOISES, raised, share, whole } from "./words.js";
 
-const ORDER = ["lock", "recall", "one_step"];
+const ORDER = ["attention", "recall", "first_gradient"];
 const TITLES = {
-  lock: "Lock: does attention find the trigger?",
+  attention: "Attention: does it find the trigger?",
   recall: "Recall: is the right label the highest?",
-  one_step: "One step: what if we stopped after the first gradient?",
+  first_gradient: "First gradient: what if we stopped after the first gradient?",
 };
 const COLOUR = Object.fromEntries(Object.keys(NOISES).map((name, i) => [name, COLOURS[i]]));
 /** The limit of each size, and its name. */
@@ -39,9 +39,9 @@ export function startBudget() {
 
 /** About how much noise a stage tolerates before the highest of its rivals reaches the signal. */
 function tolerance(stage, { vocab, dim, length, embedding }) {
-  const rivals = stage === "lock" ? vocab * -Math.expm1((length - 1) * Math.log1p(-1 / vocab)) : vocab - 1;
+  const rivals = stage === "attention" ? vocab * -Math.expm1((length - 1) * Math.log1p(-1 / vocab)) : vocab - 1;
   const highest = highestOf(rivals)[1] ** 2;
-  const lean = stage === "lock" || embedding === "orthogonal" ? 0 : highest / dim;
+  const lean = stage === "attention" || embedding === "orthogonal" ? 0 : highest / dim;
   return highest > 0 ? Math.max(1 - lean, 0) / highest : Infinity;
 }
 

@@ -18,7 +18,7 @@ function rows(problem, { noise }) {
   const plainInterference = interference(V, N, space);
   const plainGradient = gradientNoise(V, N, space, L);
   const kernel = gain(noise.recall.interference, plainInterference);
-  const first = gain(noise.one_step.gradient_noise, plainGradient);
+  const first = gain(noise.first_gradient.gradient_noise, plainGradient);
   const scaled = (factor) => (Math.abs(factor - 1) < 1e-6 ? "" : `${digits(factor)} · `);
   const c = V / space;
   return [
@@ -37,21 +37,21 @@ function rows(problem, { noise }) {
       note: "how unevenly the batch shows the facts",
     },
     {
-      name: "gradient noise of one step",
+      name: "gradient noise of the first gradient",
       law: "(L − 1)(1 + V/d)²/N",
       filled: `${scaled(first)}(${L} − 1)(1 + ${V}/${dim})²/${n}`,
-      value: noise.one_step.gradient_noise,
+      value: noise.first_gradient.gradient_noise,
       note: "every label comes with L − 1 distractors; the third step reads none of them",
     },
     {
-      name: "mean bias of lock",
+      name: "mean bias of attention",
       law: "((L − 1)(L − 2)/(N V))² (c + 3c² + c³) / (1 − 1/L)², c = V/d",
       filled: `c = ${digits(c)}; about V L⁴/(N² d³) = ${digits((V * L ** 4) / (N ** 2 * space ** 3))}`,
-      value: noise.lock.mean_bias,
+      value: noise.attention.mean_bias,
       note: "grows with the fourth power of L and falls with N²",
     },
     {
-      name: "gradient noise of lock",
+      name: "gradient noise of attention",
       law: "≈ V² L³/(N² d⁴) + V² L²/(N² d³) + V L/(N d³) + V L²/(N d⁴)",
       filled: [
         (V ** 2 * L ** 3) / (N ** 2 * space ** 4),
@@ -59,14 +59,14 @@ function rows(problem, { noise }) {
         (V * L) / (N * space ** 3),
         (V * L ** 2) / (N * space ** 4),
       ].map((each) => digits(each, 2)).join(" + "),
-      value: noise.lock.gradient_noise,
+      value: noise.attention.gradient_noise,
       note: "leading powers, for V far above d; the value has all terms",
     },
     {
-      name: "cross-talk of lock",
+      name: "cross-talk of attention",
       law: "≈ 1/d",
       filled: `1/${dim}`,
-      value: noise.lock.cross_talk,
+      value: noise.attention.cross_talk,
       note: "each token overlaps the trigger by about 1/√d",
     },
   ];

@@ -129,18 +129,18 @@ function attentionPanel(example, chosen, set) {
         element("tbody", {}, ...rows),
       ),
     ),
-    element("p", {}, `Over all fresh sequences the marked token has the highest score in ${(100 * example.hits.lock_accuracy).toFixed(0)} % of them: that is lock.`),
+    element("p", {}, `Over all fresh sequences the marked token has the highest score in ${(100 * example.hits.attention_accuracy).toFixed(0)} % of them: that is the attention accuracy.`),
   ];
 }
 
 function lastPanel(example, chosen, set) {
-  const locked = example.samples.filter((sample) => attended(example, example.learned.alpha, sample) === sample.position).length;
+  const found = example.samples.filter((sample) => attended(example, example.learned.alpha, sample) === sample.position).length;
   return [
     element(
       "p",
       {},
       "The third step stores the labels again, now each under the one token that attention looks at. " +
-        `That was the marked token in ${locked} of the ${example.samples.length} sequences of the batch; there the distractors are gone. What is left is ` +
+        `That was the marked token in ${found} of the ${example.samples.length} sequences of the batch; there the distractors are gone. What is left is ` +
         "interference: tokens that overlap answer for each other. Ask for a token, and look at the wrong labels.",
     ),
     ...memoryParts(example, example.learned.V2, "memory after step 3", chosen, set),

@@ -13,7 +13,7 @@ const LENGTHS = [8, 32, 128, 512];
 /** Cases that the buttons of the third question bring up, each bound by something else. */
 const CASES = {
   "try-interference": { vocab: 512, samples: 8192, dim: 64, length: 32, width: null },
-  "try-lock": { vocab: 512, samples: 1000, dim: 64, length: 256, width: null },
+  "try-attention": { vocab: 512, samples: 1000, dim: 64, length: 256, width: null },
   "try-sampling": { vocab: 512, samples: 512, dim: 256, length: 4, width: null },
   "try-mlp": { vocab: 512, samples: 16384, dim: 128, length: 8, width: 64 },
 };
@@ -56,17 +56,17 @@ function drawLengths(problem) {
   const sizes = geometric(Math.max(vocab / 16, 2), vocab * 256, POINTS);
   const curves = LENGTHS.map((length) => ({
     name: `L = ${length}`,
-    values: along({ ...problem, length }, "samples", sizes, "lock_accuracy"),
+    values: along({ ...problem, length }, "samples", sizes, "attention_accuracy"),
   }));
-  const title = `How often attention locks against the number of samples, for sequences of ${LENGTHS.join(", ")} tokens, at V = ${vocab} and d = ${problem.dim}.`;
-  const look = { sizes, curves, xLabel: "N, samples", yLabel: "lock", title, mark: problem.samples };
+  const title = `How often attention finds the trigger against the number of samples, for sequences of ${LENGTHS.join(", ")} tokens, at V = ${vocab} and d = ${problem.dim}.`;
+  const look = { sizes, curves, xLabel: "N, samples", yLabel: "attention accuracy", title, mark: problem.samples };
   const needed = LENGTHS.map((length) => {
-    const samples = solve({ ...problem, length }, "samples", 0.9, "lock_accuracy");
+    const samples = solve({ ...problem, length }, "samples", 0.9, "attention_accuracy");
     return `${samples === null ? "no number of" : whole(samples)} at L = ${length}`;
   });
   find("why-length").replaceChildren(
     chart(look),
-    element("p", {}, `At your V and d, locking nine times in ten takes these samples: ${needed.join(", ")}.`),
+    element("p", {}, `At your V and d, an attention accuracy of 0.9 takes these samples: ${needed.join(", ")}.`),
   );
 }
 

@@ -1,9 +1,9 @@
 // Numbers and names as text.
 
 export const NAMES = {
-  lock_accuracy: "lock",
+  attention_accuracy: "attention",
   recall_accuracy: "recall",
-  one_step_accuracy: "one step",
+  first_gradient_accuracy: "first gradient",
 };
 
 export const SIZE_WORDS = {

@@ -137,7 +137,7 @@ export const scoreVariance = (scores) =>
   scores.triggerVariance + scores.pairScore ** 2 * scores.pairs;
 
 /** Signal and noise of the attention scores. */
-export function locking(s, h) {
+export function attentionScores(s, h) {
   const g = gainsOf(s, h);
   const { V, N, L, m, space: d } = s;
   const c = V / d;

@@ -44,7 +44,7 @@ def crowd(vocab: Any, dim: Any) -> Crowd:
 def memorisation(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.0) -> Array:
     """The signal a trigger in the values adds: each sample remembers its own. Equation (26).
 
-    (1 - 1/L) (V/N) (1 + (L - 1)/d). It helps attention to lock, and vanishes with the batch.
+    (1 - 1/L) (V/N) (1 + (L - 1)/d). It helps attention, and vanishes with the batch.
 
     >>> memorisation(512, 2048, 64, 64).round(4)
     np.float64(0.4883)
@@ -167,7 +167,7 @@ def mlp_noise(
     )
 
 
-class Locking(NamedTuple):
+class AttentionScores(NamedTuple):
     """The second step: signal, noise by name, and what the trigger's score does over instances."""
 
     signal: Array
@@ -180,7 +180,7 @@ class Locking(NamedTuple):
     fourth: Array
 
 
-def score_variance(scores: Locking) -> Array:
+def score_variance(scores: AttentionScores) -> Array:
     """The variance of the trigger's score over instances."""
     return scores.trigger_variance + scores.pair_score**2 * scores.pairs
 
@@ -246,7 +246,7 @@ def _tokens_cumulant(s: ProblemArrays, g: Gains, order: int) -> Array:
     )
 
 
-def locking(s: ProblemArrays, h: Means) -> Locking:
+def attention_scores(s: ProblemArrays, h: Means) -> AttentionScores:
     """Signal and noise of the attention scores."""
     g = gains(s, h)
     V, N, d, L, m = s.vocab, s.samples, s.effective_dim, s.length, s.width
@@ -281,7 +281,7 @@ def locking(s: ProblemArrays, h: Means) -> Locking:
     trigger = stretch * pulled.trigger + met_by_chance.trigger + few_units.trigger + overlaps
     trigger = trigger + curved + 2 / d * remembered**2
     trigger = trigger + np.where(s.marked, stretch * drawn + few, 0)
-    return Locking(
+    return AttentionScores(
         signal=signal,
         remembered=remembered,
         terms={
