@@ -436,7 +436,7 @@ def test_a_mean_is_listed_under_its_own_name(tmp_path, records, command):
     (row,) = [line.split("│") for line in done.stdout.split("\n") if "0.250" in line]
     head = [cell.strip() for cell in done.stdout.split("\n")[3].split("┃")]
     shown = dict(zip(head, (cell.strip() for cell in row), strict=True))
-    assert shown["lock"] == "–"
+    assert shown["attention"] == "–"
     assert shown["recall"].startswith("0.250 (")
 
 

@@ -23,7 +23,7 @@ class FactsHeld(Plain):
     """Facts that one matrix between embeddings stores, by the fraction of them that is recalled.
 
     Attributes:
-        first_gradient: after one gradient step; infinite where more facts fit than there are embeddings.
+        first_gradient: after one gradient step; infinite where more fit than there are embeddings.
         trained: at the end of training.
         extrapolated: in words, if the law of the end of training was not tested at their dimension.
 
