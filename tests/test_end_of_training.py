@@ -107,7 +107,9 @@ def test_recall_is_never_above_the_facts_seen():
 
 def test_attention_is_given_or_learnt():
     few = Problem(vocab=128, samples=64, dim=32, length=64, learner="converged")
-    assert (end_of_training(few).found, end_of_training(few).attention) == (1, 1)
+    uneven = few.replace(task="memory", length=1, frequencies="zipf")
+    for given in (few, uneven):
+        assert (end_of_training(given).found, end_of_training(given).attention) == (1, 1)
     found = [end_of_training(few.replace(learner=each)).found for each in ("gd", "adam")]
     assert 1 > found[0] > found[1] > 0.5
     many = few.replace(samples=4096, learner="adam")

@@ -114,7 +114,8 @@ def _unequal_end(problem: Problem, probability: Float[np.ndarray, " facts"]) -> 
     facts = -np.expm1(-problem.samples * probability).sum()
     kept = kept_facts(probability, problem.samples, problem.vocab, problem.hidden, outputs)
     return End(
-        **GIVEN._asdict(),
+        found=GIVEN.found,
+        attention=GIVEN.accuracy,
         facts_seen=kept.seen if kept else math.nan,
         memory=kept.recall / kept.seen if kept else math.nan,
         parameters=min(problem.hidden, math.ceil(facts)) * outputs,
