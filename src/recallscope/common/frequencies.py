@@ -85,8 +85,8 @@ def zipf(facts: int, exponent: float) -> Float[np.ndarray, " facts"]:
     [0.667, 0.333]
     """
     weights = np.arange(1, facts + 1, dtype=float) ** -exponent
-    found: Float[np.ndarray, " facts"] = weights / weights.sum()
-    return found
+    probabilities: Float[np.ndarray, " facts"] = weights / weights.sum()
+    return probabilities
 
 
 def frequent_fraction(most: float, facts: int, exponent: float) -> float:
@@ -103,35 +103,35 @@ def frequent_fraction(most: float, facts: int, exponent: float) -> float:
 def _harmonic(number: float, exponent: float) -> float:
     """The sum of k^-exponent up to a number, which may be broken; of many, by an integral."""
     whole = min(int(number), _MANY)
-    found = float((np.arange(1, whole + 1, dtype=float) ** -exponent).sum())
+    total = float((np.arange(1, whole + 1, dtype=float) ** -exponent).sum())
     if number > _MANY:
         ends = np.log([_MANY + 0.5, number + 0.5])
         rest = 1 - exponent
-        return found + float(np.diff(ends if abs(rest) < 1e-9 else np.exp(rest * ends) / rest)[0])
-    return found + (number - whole) * float((whole + 1) ** -exponent)
+        return total + float(np.diff(ends if abs(rest) < 1e-9 else np.exp(rest * ends) / rest)[0])
+    return total + (number - whole) * float((whole + 1) ** -exponent)
 
 
 @lru_cache(maxsize=8)
 def _table(name: str) -> Float[np.ndarray, " facts"]:
-    given = json_of(name)
-    if not isinstance(given, list) or not given or not all(map(_is_count, given)):
+    table = json_of(name)
+    if not isinstance(table, list) or not table or not all(map(_is_count, table)):
         raise ProblemError(
             "a frequency_table must be a list of positive numbers, from 1e-100 to 1e100"
         )
-    counts = np.array(given, dtype=float)
-    found: Float[np.ndarray, " facts"] = counts / counts.sum()
-    return found
+    counts = np.array(table, dtype=float)
+    probabilities: Float[np.ndarray, " facts"] = counts / counts.sum()
+    return probabilities
 
 
-def _is_count(each: object) -> bool:
-    return type(each) in (int, float) and 1e-100 <= each <= 1e100  # type: ignore[operator]
+def _is_count(value: object) -> bool:
+    return type(value) in (int, float) and 1e-100 <= value <= 1e100  # type: ignore[operator]
 
 
 def cumulated(probability: Float[np.ndarray, " facts"]) -> Float[np.ndarray, " facts"]:
     """Where the facts end on the line from 0 to 1, for `facts_at`."""
-    found = np.cumsum(probability)
-    found[-1] = 1.0
-    return found
+    ends = np.cumsum(probability)
+    ends[-1] = 1.0
+    return ends
 
 
 def facts_at(
@@ -142,10 +142,10 @@ def facts_at(
     >>> facts_at(cumulated(np.array([0.5, 0.5])), np.array([2**62, 2**63], dtype=np.uint64))
     array([0, 1])
     """
-    found: Int64[np.ndarray, "*n"] = ends.searchsorted(
+    facts: Int64[np.ndarray, "*n"] = ends.searchsorted(
         (random >> np.uint64(11)) * 2.0**-53, "right"
     )
-    return found
+    return facts
 
 
 def frequency_classes(probability: Float[np.ndarray, " facts"]) -> Int64[np.ndarray, " facts"]:

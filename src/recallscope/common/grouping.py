@@ -16,6 +16,6 @@ def grouped_by(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     {3: ['one', 'two'], 5: ['three']}
     """
     groups: dict[K, list[T]] = {}
-    for each in things:
-        groups.setdefault(key(each), []).append(each)
+    for thing in things:
+        groups.setdefault(key(thing), []).append(thing)
     return groups

@@ -71,7 +71,7 @@ class _Asker:
 
     def __init__(self, exit_code: int | None) -> None:
         self._exit_code = exit_code
-        self._asked = 0
+        self._signal = 0
         self._over = False
         self._sending = threading.Lock()
         # A handler may run in the middle of anything, so it takes no lock: it lets one go.
@@ -81,11 +81,11 @@ class _Asker:
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         """Called by Python in the main thread, for a signal and whenever it is sent again."""
-        if not self._asked:
-            self._asked = number
+        if not self._signal:
+            self._signal = number
             self._wake.release()
         on_its_way = _chain(sys.exception(), "__context__")
-        if self._over or any(isinstance(each, KeyboardInterrupt) for each in on_its_way):
+        if self._over or any(isinstance(exception, KeyboardInterrupt) for exception in on_its_way):
             return
         importing = any(map(_is_import, _chain(frame, "f_back")))
         if importing and self._exit_code is not None and not self.to_clean_up:
@@ -108,7 +108,7 @@ class _Asker:
             with self._sending:
                 if self._over:
                     return
-                signal.pthread_kill(threading.main_thread().ident or 0, self._asked)
+                signal.pthread_kill(threading.main_thread().ident or 0, self._signal)
 
 
 def _chain(first: Any, following: str) -> Iterator[Any]:

@@ -35,9 +35,9 @@ def plain(value: Any) -> Any:
         names = getattr(value, "_fields", None) or value.__dataclass_fields__
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
-        return {name: plain(each) for name, each in value.items()}
+        return {name: plain(element) for name, element in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
+        return [plain(element) for element in value]
     return str(value) if isinstance(value, StrEnum) else value
 
 
@@ -53,9 +53,9 @@ def finite(value: Any) -> Any:
     {'0.5': [8, None]}
     """
     if isinstance(value, Mapping):
-        return {str(name): finite(each) for name, each in value.items()}
+        return {str(name): finite(element) for name, element in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(each) for each in value]
+        return [finite(element) for element in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -67,7 +67,7 @@ def unplain(kind: Any, value: Any) -> Any:
     """
     origin, of = get_origin(kind) or kind, get_args(kind)
     if origin is UnionType:
-        (one,) = (each for each in of if each is not NoneType)
+        (one,) = (member for member in of if member is not NoneType)
         return None if value is None else unplain(one, value)
     if origin is float:
         return math.inf if value in (None, "inf") else value
@@ -75,12 +75,12 @@ def unplain(kind: Any, value: Any) -> Any:
         return value
     if issubclass(origin, Mapping):
         name_of = of[0] if of[0] in (int, float) else str
-        return {name_of(name): unplain(of[1], each) for name, each in value.items()}
+        return {name_of(name): unplain(of[1], element) for name, element in value.items()}
     if origin is list:
-        return [unplain(of[0], each) for each in value]
+        return [unplain(of[0], element) for element in value]
     if origin is tuple:
         kinds = of[:1] * len(value) if of[-1] is ... else of
-        return tuple(unplain(*each) for each in zip(kinds, value, strict=True))
+        return tuple(unplain(*typed) for typed in zip(kinds, value, strict=True))
     if hasattr(origin, "from_dict"):
         return origin.from_dict(value)
     if is_dataclass(origin) or hasattr(origin, "_fields"):
@@ -98,9 +98,9 @@ def refusing(read: Read) -> Read:
     """A `from_dict` that refuses in a sentence whatever `to_dict` never returned."""
 
     @wraps(read)
-    def read_or_refused(cls: type, *given: Any, **named: Any) -> Any:
+    def read_or_refused(cls: type, *values: Any, **named: Any) -> Any:
         try:
-            return read(cls, *given, **named)
+            return read(cls, *values, **named)
         except ProblemError:
             raise
         except _NOT_SAVED as error:

@@ -56,7 +56,7 @@ def axis_field(name: str, parts: Iterable[tuple[str, str]], searched: bool = Fal
     recallscope.problem.ProblemError: recall neither rises nor falls with learning_rate ...
     """
     every = axes_of(parts)
-    along = [each for each, field in every.items() if field.monotone or not searched]
+    along = [axis for axis, field in every.items() if field.monotone or not searched]
     if name in along:
         return every[name]
     if name in every:

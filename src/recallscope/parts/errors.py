@@ -21,7 +21,7 @@ class ProblemError(ValueError):
 ProblemError.__module__ = "recallscope.problem"
 
 
-def did_you_mean(given: object, known: Iterable[str]) -> str:
+def did_you_mean(name: object, known: Iterable[str]) -> str:
     """The end of a sentence about a name that is not known: the known one closest to it, if any.
 
     >>> did_you_mean("spehre", ["sphere", "gaussian"]), did_you_mean("cube", ["sphere"])
@@ -29,5 +29,5 @@ def did_you_mean(given: object, known: Iterable[str]) -> str:
     """
     from difflib import get_close_matches  # here, as it is seldom needed and takes a while
 
-    close = get_close_matches(str(given)[:60], known, n=1)
+    close = get_close_matches(str(name)[:60], known, n=1)
     return f"; did you mean {close[0]}?" if close else ""

@@ -60,10 +60,10 @@ def read_json(path: Path, what: str, most: int) -> dict[str, Any]:
     if content.count(b"[") + content.count(b"{") > _MOST_PARTS:
         raise ProblemError(f"{called} has more than {_MOST_PARTS} parts")
     try:
-        found = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError) as error:
         why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         raise ProblemError(f"{called} is no JSON: {why[:100]}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ProblemError(f"{called} is no dictionary")
-    return found
+    return document

@@ -25,21 +25,21 @@ _WEIGHTS = ("*.safetensors", "*config.json")
 _known: dict[str, str] = {}  # canonical JSON, or the path of a folder, by name
 
 
-def named(kind: str, field: str, given: object) -> str:
+def named(kind: str, field: str, source: object) -> str:
     """The name of a value that a user gives, which is known from now on.
 
     Args:
         kind: json, for a JSON value, its text or a file of it, an array, or a CSV file, whose last
             column is a list of numbers; folder, for a folder of weights.
         field: what the value is for.
-        given: the value, or its name.
+        source: the value, or its name.
 
     >>> named("json", "config", {"layers": 2}) == named("json", "config", '{"layers": 2}')
     True
     """
-    if isinstance(given, str) and (given == "" or NAMED.fullmatch(given)):
-        return str(given)
-    name, value = (_json if kind == "json" else _folder)(field, given)
+    if isinstance(source, str) and (source == "" or NAMED.fullmatch(source)):
+        return str(source)
+    name, value = (_json if kind == "json" else _folder)(field, source)
     _known[name] = value
     return name
 
@@ -87,36 +87,38 @@ def _name_of(text: str) -> str:
     return f"json:{digest(text)[:16]}"
 
 
-def _json(field: str, given: object) -> tuple[str, str]:
+def _json(field: str, source: object) -> tuple[str, str]:
     text: str | bytes | None = None
-    if isinstance(given, (str, Path)) and str(given).endswith(".csv"):
-        given = _last_column(read_regular(given, f"file for {field}", MOST_BYTES))
-    elif isinstance(given, Path) or (isinstance(given, str) and given.lstrip()[:1] not in "{["):
-        text = read_regular(given, f"file for {field}", MOST_BYTES)
-    elif isinstance(given, str):
-        text = given
+    if isinstance(source, (str, Path)) and str(source).endswith(".csv"):
+        source = _last_column(read_regular(source, f"file for {field}", MOST_BYTES))
+    elif isinstance(source, Path) or (isinstance(source, str) and source.lstrip()[:1] not in "{["):
+        text = read_regular(source, f"file for {field}", MOST_BYTES)
+    elif isinstance(source, str):
+        text = source
     try:
-        value = json.loads(text) if text is not None else getattr(given, "tolist", lambda: given)()
+        value = (
+            json.loads(text) if text is not None else getattr(source, "tolist", lambda: source)()
+        )
         if not isinstance(value, (dict, list)):
             raise ValueError("it is neither an object nor a list")
-        found = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        packed = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         why = str(error)[:100] or "it is nested too deep"
         raise ProblemError(
             f"{field} must be JSON, its text or a file of it, or a CSV file of numbers, "
-            f"not {str(given)!r:.60}: {why}"
+            f"not {str(source)!r:.60}: {why}"
         ) from None
-    if len(found) > MOST_BYTES:
+    if len(packed) > MOST_BYTES:
         raise ProblemError(f"{field} is larger than {MOST_BYTES / 2**20:g} MiB")
-    return _name_of(found), found
+    return _name_of(packed), packed
 
 
 def _last_column(text: str | bytes) -> list[float]:
     """The numbers at the ends of lines, but for a heading."""
     lines = (text if isinstance(text, str) else text.decode(errors="replace")).splitlines()
-    found = [line.rpartition(",")[2].strip() for line in lines if line.strip()]
+    cells = [line.rpartition(",")[2].strip() for line in lines if line.strip()]
     try:
-        return [float(each) for each in found[not _is_number(found[0]) :]] if found else []
+        return [float(cell) for cell in cells[not _is_number(cells[0]) :]] if cells else []
     except ValueError as error:
         raise ProblemError(
             f"the last column of a CSV file must have numbers: {error!s:.80}"
@@ -127,29 +129,29 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?", text) is not None
 
 
-def _folder(field: str, given: object) -> tuple[str, str]:
-    folder = Path(str(given)).absolute()
+def _folder(field: str, path: object) -> tuple[str, str]:
+    folder = Path(str(path)).absolute()
     files = sorted({file for pattern in _WEIGHTS for file in folder.glob(pattern)})
     if not any(file.suffix == ".safetensors" for file in files):
         raise ProblemError(
-            f"{field} must be a folder with weights as .safetensors, not {str(given)!r:.200}"
+            f"{field} must be a folder with weights as .safetensors, not {str(path)!r:.200}"
         )
     try:
         seen = tuple((file, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
         return f"folder:{_hash_of_files(seen)}", str(folder)
     except OSError as error:
         raise ProblemError(
-            f"{field} must be a folder with weights that can be read, not {str(given)!r:.200}: "
+            f"{field} must be a folder with weights that can be read, not {str(path)!r:.200}: "
             f"{error.strerror}"
         ) from None
 
 
 @lru_cache(maxsize=64)
 def _hash_of_files(files: tuple[tuple[Path, int, int], ...]) -> str:
-    found = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path, size, _ in files:
-        found.update(f"{path.name} {size} ".encode())
+        hasher.update(f"{path.name} {size} ".encode())
         with open_regular(path) as file:
             while block := file.read(2**20):
-                found.update(block)
-    return found.hexdigest()[:16]
+                hasher.update(block)
+    return hasher.hexdigest()[:16]

@@ -42,15 +42,15 @@ def find_part(kind: str, name: str) -> Any:
         raise MissingPartError(sentence) from None
 
 
-def part_name(kind: str, given: Any) -> str:
+def part_name(kind: str, name_or_part: Any) -> str:
     """The name of a part, whether the name was given or the part itself."""
-    if isinstance(given, str):
-        if kind == "embedding" and ARRAYS.fullmatch(given):
-            return str(given)
-        find_part(kind, given)
-        return str(given)
+    if isinstance(name_or_part, str):
+        if kind == "embedding" and ARRAYS.fullmatch(name_or_part):
+            return str(name_or_part)
+        find_part(kind, name_or_part)
+        return str(name_or_part)
     try:
-        return register_object(kind, given)
+        return register_object(kind, name_or_part)
     except ValueError as error:
         raise ProblemError(str(error)) from None
 
@@ -63,10 +63,10 @@ def part_version(kind: str, name: str) -> int:
     return whole_number(f"the version of the {kind} {name}", version, 1, 10**6 - 1)
 
 
-def metric_names(given: Any) -> tuple[str, ...]:
+def metric_names(metrics: Any) -> tuple[str, ...]:
     """The names of metrics that were given by name or as objects, one or many of them."""
-    many = list(given) if isinstance(given, (list, tuple)) else [given]
-    named = sorted({part_name("metric", each) for each in many})
+    many = list(metrics) if isinstance(metrics, (list, tuple)) else [metrics]
+    named = sorted({part_name("metric", metric) for metric in many})
     for first, second in itertools.pairwise(name.partition(":")[0] for name in named):
         if first == second:
             raise ProblemError(f"there are two metrics {first}; a record could hold one only")
@@ -77,14 +77,14 @@ def named_parts(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The kind and the name of every part among some fields; the others are the default."""
     named = {kind: fields.get(kind, default) for kind, default in PART_DEFAULTS.items()}
     metrics = named.pop("metrics")
-    listed = [(kind, part_name(kind, given)) for kind, given in named.items()]
+    listed = [(kind, part_name(kind, name_or_part)) for kind, name_or_part in named.items()]
     listed += [("metric", name) for name in metric_names(metrics)]
     return without_arrays(listed)
 
 
 def without_arrays(named: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Kinds and names without embeddings that are arrays of the user's, which no registry has."""
-    return [each for each in named if not ARRAYS.fullmatch(each[1])]
+    return [kind_and_name for kind_and_name in named if not ARRAYS.fullmatch(kind_and_name[1])]
 
 
 def declared_by(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
@@ -93,16 +93,16 @@ def declared_by(parts: Iterable[tuple[str, str]]) -> dict[str, Field]:
     >>> list(declared_by([("metric", "recall-at-k"), ("model", "transformer")]))
     ['k']
     """
-    found: dict[str, Field] = {}
+    fields: dict[str, Field] = {}
     owners: dict[str, str] = {}
     for kind, called in parts:
         owner = f"the {kind} {called.partition(':')[0]}"
         for name, field in fields_of(find_part(kind, called)).items():
-            other = found.setdefault(name, field)
+            other = fields.setdefault(name, field)
             if other != field:
                 raise ProblemError(
                     f"{owners[name]} and {owner} both have a field {name}, and not the same; "
                     "give one of them another name"
                 )
             owners.setdefault(name, owner)
-    return found
+    return fields

@@ -60,8 +60,8 @@ def problem_field(
         long=long,
     )
     # To a type checker it is its value, as it is to the methods of the part.
-    found: Any = dataclasses.field(default=default, metadata={_METADATA: field})
-    return found  # type: ignore[no-any-return]
+    dataclass_field: Any = dataclasses.field(default=default, metadata={_METADATA: field})
+    return dataclass_field  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,12 @@ def _fields_of(part: Any) -> dict[str, Field]:
                 f"{part.__name__} has a field {name}, and is no dataclass; write "
                 "@dataclass(frozen=True) above the class"
             )
-    found = {
-        each.name: each.metadata[_METADATA]
-        for each in dataclasses.fields(part)
-        if _METADATA in each.metadata
+    fields = {
+        field.name: field.metadata[_METADATA]
+        for field in dataclasses.fields(part)
+        if _METADATA in field.metadata
     }
-    for name in found:
+    for name in fields:
         if not re.fullmatch(FIELD_NAME, name):
             raise ProblemError(
                 f"{part.__name__} has a field {name!r:.60}; a field has a name of small letters, "
@@ -118,7 +118,7 @@ def _fields_of(part: Any) -> dict[str, Field]:
                     f"{part.__name__} has a field {name}, which in {base.__name__} is something "
                     "else; give the field another name"
                 )
-    return found
+    return fields
 
 
 def with_values(part: Any, values: dict[str, Any]) -> Any:

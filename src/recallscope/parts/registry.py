@@ -41,14 +41,14 @@ NAME = re.compile(rf"{_CALLED}(:([0-9a-f]{{16}}|v[1-9][0-9]{{0,5}}))?")
 _loaded: dict[tuple[str, str], Any] = {}
 
 
-class _Given(NamedTuple):
+class _Registered(NamedTuple):
     """A part that was passed as an object, and its source when it was first passed."""
 
     part: Any
     source: Source
 
 
-_registered: dict[tuple[str, str], _Given] = {}
+_registered: dict[tuple[str, str], _Registered] = {}
 _named: dict[tuple[str, int], tuple[Any, str]] = {}
 """The names of objects by kind and id. They are frozen, and kept, so that no other has their id."""
 
@@ -85,9 +85,9 @@ def names(kind: str) -> list[str]:
     return [*dict.fromkeys([*_own(kind), *sorted(_entry_points(kind))])]
 
 
-def object_of(given: Any) -> Any:
+def object_of(part_or_class: Any) -> Any:
     """A part that was given where a name is expected: a class stands for one at its defaults."""
-    return _at_defaults(given) if isinstance(given, type) else given
+    return _at_defaults(part_or_class) if isinstance(part_or_class, type) else part_or_class
 
 
 @cache
@@ -98,32 +98,36 @@ def _at_defaults(made: type[Part]) -> Part:
         raise ValueError(f"{made.__name__} cannot be made: {error}") from None
 
 
-def register_object(kind: str, given: Any) -> str:
+def register_object(kind: str, part_object: Any) -> str:
     """Take a part that was given where a name is expected, and return the name for it.
 
     A hash of its source is in the name, or the version that it has. Values of its fields are not:
     they are the problem's.
     """
-    given = object_of(given)
-    if (kind, id(given)) in _named:
-        return _named[kind, id(given)][1]
-    if not isinstance(given, Part) or given.kind_of_part != kind:
+    part_object = object_of(part_object)
+    if (kind, id(part_object)) in _named:
+        return _named[kind, id(part_object)][1]
+    if not isinstance(part_object, Part) or part_object.kind_of_part != kind:
         raise ValueError(
             f"{kind} must be a name, or an object of recallscope.{_base(kind)}; this is a "
-            f"{type(given).__name__}"
+            f"{type(part_object).__name__}"
         )
-    if not re.fullmatch(_CALLED, str(given.name)):
+    if not re.fullmatch(_CALLED, str(part_object.name)):
         raise ValueError(
             f"a {kind} that is passed as an object needs a name of small letters, digits and '-', "
-            f"not {given.name!r:.60}"
+            f"not {part_object.name!r:.60}"
         )
-    if given.version is not None:
-        whole_number(f"the version of the {kind} {given.name}", given.version, 1, 10**6 - 1)
-    plain = with_values(given, {name: each.default for name, each in fields_of(given).items()})
-    source = source_of(plain, given.version)
-    name = f"{given.name}:{source.mark}"
-    _registered[kind, name] = _Given(plain, source)
-    _named[kind, id(given)] = (given, name)
+    if part_object.version is not None:
+        whole_number(
+            f"the version of the {kind} {part_object.name}", part_object.version, 1, 10**6 - 1
+        )
+    plain = with_values(
+        part_object, {name: field.default for name, field in fields_of(part_object).items()}
+    )
+    source = source_of(plain, part_object.version)
+    name = f"{part_object.name}:{source.mark}"
+    _registered[kind, name] = _Registered(plain, source)
+    _named[kind, id(part_object)] = (part_object, name)
     return name
 
 
@@ -134,11 +138,11 @@ def _base(kind: str) -> str:
 
 def files_of(used: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Of the parts among these that were passed as objects, hashes of their files."""
-    found: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     for kind, name in used:
         if (kind, name) in _registered:
-            found |= _registered[kind, name].source.files_of(name.partition(":")[0])
-    return found
+            hashes |= _registered[kind, name].source.files_of(name.partition(":")[0])
+    return hashes
 
 
 def packed(used: Iterable[tuple[str, str]]) -> bytes:
@@ -163,17 +167,17 @@ def unpack(parts: bytes) -> None:
 def _load(kind: str, name: str) -> Any:
     if name in _own(kind):
         return importlib.import_module(_own(kind)[name]).PART
-    found = _entry_points(kind)
-    if name in found:
+    entry_points = _entry_points(kind)
+    if name in entry_points:
         if not NAME.fullmatch(name):
             raise UnknownPartError(
                 f"the {kind} {name!r:.60} cannot be used: a name has small letters, digits and '-'"
             )
         try:
-            return object_of(found[name].load())
+            return object_of(entry_points[name].load())
         except Exception as error:
             raise UnknownPartError(
-                f"the {kind} {name} of {found[name].value} cannot be loaded: "
+                f"the {kind} {name} of {entry_points[name].value} cannot be loaded: "
                 f"{type(error).__name__}: {error}"
             ) from error
     known = names(kind)
@@ -188,7 +192,7 @@ def _own(kind: str) -> dict[str, str]:
     folder = importlib.import_module(_FOLDERS[kind])
     return {
         name.replace("_", "-"): f"{folder.__name__}.{name}"
-        for name in sorted(each.name for each in pkgutil.iter_modules(folder.__path__))
+        for name in sorted(module.name for module in pkgutil.iter_modules(folder.__path__))
     }
 
 
@@ -196,4 +200,6 @@ def _own(kind: str) -> dict[str, str]:
 def _entry_points(kind: str) -> dict[str, EntryPoint]:
     from importlib.metadata import entry_points  # here, as it takes longer than all else
 
-    return {each.name: each for each in entry_points(group=f"recallscope.{kind}s")}
+    return {
+        entry_point.name: entry_point for entry_point in entry_points(group=f"recallscope.{kind}s")
+    }

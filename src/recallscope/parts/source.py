@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from recallscope.parts.errors import ProblemError
 
 MOST_FILES = 200
-_GIVEN = "what it was given"
+_VALUES = "what it was given"
 _PLAIN = (bool, int, float, complex, str, bytes, range, type(None))
 _INSTALLED = (
     *(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")),
@@ -53,24 +53,24 @@ def source_of(thing: object, version: int | None = None) -> Source:
     if version is not None:
         return Source(f"v{version}", {})
     files: dict[str, str] = {}
-    given: list[str] = []
+    values: list[str] = []
     folders: dict[Path, None] = {}
-    for each in _walk(thing, set()):
-        if isinstance(each, str):
-            given.append(each)
-        elif (folder := _folder(each)) is None:
-            files[each.__qualname__] = _hash(_text(each))
+    for piece in _walk(thing, set()):
+        if isinstance(piece, str):
+            values.append(piece)
+        elif (folder := _folder(piece)) is None:
+            files[piece.__qualname__] = _hash(_text(piece))
         else:
             # The file has others, with the same name too if they have none, such as lambdas.
-            line = getattr(getattr(each, "__code__", None), "co_firstlineno", 0)
-            given.append(f"{each.__qualname__} {line}")
+            line = getattr(getattr(piece, "__code__", None), "co_firstlineno", 0)
+            values.append(f"{piece.__qualname__} {line}")
             folders[folder] = None
     for folder in folders:
         for path in python_files(folder):
             name = path.relative_to(folder).as_posix()
             # Another folder may have a file of this name: then both are in the hash.
             files[name] = _hash(files.get(name, "").encode() + path.read_bytes())
-    files[_GIVEN] = _hash("\n".join(given).encode())
+    files[_VALUES] = _hash("\n".join(values).encode())
     return Source(_hash(repr(sorted(files.items())).encode(), digits=16), files)
 
 
@@ -81,9 +81,9 @@ def edited(old: Mapping[str, str], new: Mapping[str, str]) -> str:
     'train.py was edited'
     """
     names = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
-    files = [path for name in names if (path := name.partition(": ")[2]) != _GIVEN]
+    files = [path for name in names if (path := name.partition(": ")[2]) != _VALUES]
     if not files:
-        return f"{_GIVEN} has changed"
+        return f"{_VALUES} has changed"
     more = f" and {len(files) - 1} more files were" if len(files) > 1 else " was"
     return f"{files[0]}{more} edited"
 
@@ -92,8 +92,8 @@ def pack(thing: object) -> bytes:
     """A thing, and by their content all functions and classes of the folders it is from."""
     import cloudpickle  # type: ignore[import-untyped]
 
-    code = [each for each in _walk(thing, set()) if not isinstance(each, str)]
-    folders = {folder for each in code if (folder := _folder(each)) is not None}
+    code = [piece for piece in _walk(thing, set()) if not isinstance(piece, str)]
+    folders = {folder for piece in code if (folder := _folder(piece)) is not None}
     files = {str(path) for folder in folders for path in python_files(folder)}
     known = cloudpickle.list_registry_pickle_by_value()
     own = [
@@ -120,18 +120,18 @@ def unpack(packed: bytes) -> Any:
 
 def python_files(folder: Path) -> list[Path]:
     """The Python files of a folder and of the packages in it."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for path in sorted(folder.iterdir()):
         if path.suffix == ".py" and path.is_file():
-            found.append(path)
+            paths.append(path)
         elif (path / "__init__.py").is_file():
-            found += python_files(path)
-        if len(found) > MOST_FILES:
+            paths += python_files(path)
+        if len(paths) > MOST_FILES:
             raise ProblemError(
                 f"{str(folder)!r} has more than {MOST_FILES} Python files, too many to notice an "
                 "edit of them; give version=, and raise it when your code changes"
             )
-    return found
+    return paths
 
 
 def _walk(thing: Any, seen: set[int]) -> Iterator[FunctionType | type | str]:
@@ -154,7 +154,7 @@ def _walk(thing: Any, seen: set[int]) -> Iterator[FunctionType | type | str]:
         yield thing if _is_own(thing) else f"{thing.__module__}.{thing.__qualname__}"
         inside = [*thing.__bases__, *_members(thing)] if _is_own(thing) else []
     elif isinstance(thing, Mapping):
-        inside = [each for pair in thing.items() for each in pair]
+        inside = [value for pair in thing.items() for value in pair]
     elif isinstance(thing, (list, tuple)):
         inside = [*thing]
     elif isinstance(thing, (set, frozenset)):
@@ -167,8 +167,8 @@ def _walk(thing: Any, seen: set[int]) -> Iterator[FunctionType | type | str]:
         inside += [getattr(thing, name) for name in names if hasattr(thing, name)]
     else:
         yield _pickled(thing)
-    for each in inside:
-        yield from _walk(each, seen)
+    for element in inside:
+        yield from _walk(element, seen)
 
 
 def _is_own(thing: FunctionType | type) -> bool:
@@ -191,13 +191,13 @@ def _folder(thing: FunctionType | type) -> Path | None:
 
 def _enclosed(function: FunctionType) -> list[Any]:
     """Return the values that a function encloses."""
-    found = []
+    values = []
     for cell in function.__closure__ or ():
         try:
-            found.append(cell.cell_contents)
+            values.append(cell.cell_contents)
         except ValueError:  # not filled yet
             continue
-    return found
+    return values
 
 
 def _members(thing: type) -> list[Any]:
@@ -220,8 +220,8 @@ def _text(thing: FunctionType | type) -> bytes:
         return inspect.getsource(thing).encode()
     except (OSError, TypeError):
         functions = [thing] if isinstance(thing, FunctionType) else [*vars(thing).values()]
-        code = [each.__code__ for each in functions if isinstance(each, FunctionType)]
-        return b"".join(marshal.dumps(each, 2) for each in code)
+        code = [function.__code__ for function in functions if isinstance(function, FunctionType)]
+        return b"".join(marshal.dumps(block, 2) for block in code)
 
 
 def _pickled(value: Any) -> str:

@@ -58,15 +58,17 @@ def combining_power(entries: Sequence[Entry], level: float) -> Combination | Non
 
     >>> sizes = [(x, y) for x in (1.0, 2.0, 4.0, 8.0) for y in (1.0, 3.0, 9.0, 27.0)]
     >>> product = [Entry(x, y, math.log(x * y), 0.02) for x, y in sizes]
-    >>> found = combining_power(product, 0.995)
-    >>> abs(found.power.mean) < 0.01, found.power.low < 0 < found.power.high, found.sum > 1000
+    >>> fit = combining_power(product, 0.995)
+    >>> abs(fit.power.mean) < 0.01, fit.power.low < 0 < fit.power.high, fit.sum > 1000
     (True, True, True)
     >>> added = [Entry(x, y, math.log(x + y), 0.02) for x, y in sizes]
     >>> round(combining_power(added, 0.995).power.mean, 2)
     1.0
     """
-    rows = {each: place for place, each in enumerate(dict.fromkeys(e.row for e in entries))}
-    columns = {each: place for place, each in enumerate(dict.fromkeys(e.column for e in entries))}
+    rows = {row: place for place, row in enumerate(dict.fromkeys(e.row for e in entries))}
+    columns = {
+        column: place for place, column in enumerate(dict.fromkeys(e.column for e in entries))
+    }
     freedom = len(entries) - len(rows) - len(columns) + 1
     if freedom < 2 or min(len(rows), len(columns)) < 2:
         return None
@@ -74,8 +76,8 @@ def combining_power(entries: Sequence[Entry], level: float) -> Combination | Non
     log -= log.mean()
     sd = np.array([entry.log_sd for entry in entries])
     design = np.zeros((len(entries), len(rows) + len(columns)))
-    for at, each in enumerate(entries):
-        design[at, rows[each.row]] = design[at, len(rows) + columns[each.column]] = 1.0
+    for at, entry in enumerate(entries):
+        design[at, rows[entry.row]] = design[at, len(rows) + columns[entry.column]] = 1.0
 
     def misfit(power: float) -> float:
         return _additive(design, log, sd, power)

@@ -64,13 +64,13 @@ def expected_law(points: Points, exponents: Mapping[str, float]) -> ExpectedLaw 
             )
         if isinstance(power, bool) or not math.isfinite(power):
             raise ProblemError(f"the exponent expected of {name} must be a number, not {power!r}")
-    found = posterior(points)
-    if found is None or not exponents:
+    fitted = posterior(points)
+    if fitted is None or not exponents:
         return None
     places = [1 + points.names.index(name) for name in exponents]
     expected = np.array([float(power) for power in exponents.values()])
     p_value = 0.0
-    for weight, fit in zip(found.weight, found.fits, strict=True):
+    for weight, fit in zip(fitted.weight, fitted.fits, strict=True):
         away = fit.mean[places] - expected
         covariance = fit.covariance[np.ix_(places, places)]
         p_value += weight * chdtrc(len(places), away @ np.linalg.solve(covariance, away))

@@ -28,8 +28,8 @@ def log_gamma(known: Float[np.ndarray, " *grid"], count: float) -> Float[np.ndar
     x = known + (count if count >= _SHIFT else count + _SHIFT)
     inverse = 1 / x
     terms = 1 if count >= _ONE_TERM else 2 if count >= _TWO_TERMS else 4
-    found: np.ndarray = (x - 0.5) * np.log(x) + inverse * polyval(inverse**2, _STIRLING[:terms])
+    logarithm: np.ndarray = (x - 0.5) * np.log(x) + inverse * polyval(inverse**2, _STIRLING[:terms])
     if count < _SHIFT:
         y = (known + count) * (known + count + 5)
-        found -= np.log(y * (y + 4) * (y + 6)) + _SHIFT  # x (x + 1) … (x + 5)
-    return found
+        logarithm -= np.log(y * (y + 4) * (y + 6)) + _SHIFT  # x (x + 1) … (x + 5)
+    return logarithm

@@ -40,8 +40,9 @@ class OutcomeTables:
     `sizes` has the logarithm of each size that was run.
 
     >>> runs = Runs(np.array([1.0, 2.0]), np.array([0.25, 0.75]), np.array([8.0, 8.0]))
-    >>> found = OutcomeTables(runs, logit(0.5), np.array([0.01])).read(1, np.array([[-1.0, 1.0]]))
-    >>> bool(found[0, 0, 1] > found[0, 0, 0])
+    >>> tables = OutcomeTables(runs, logit(0.5), np.array([0.01]))
+    >>> log_likelihood = tables.read(1, np.array([[-1.0, 1.0]]))
+    >>> bool(log_likelihood[0, 0, 1] > log_likelihood[0, 0, 0])
     True
     """
 
@@ -67,15 +68,15 @@ class OutcomeTables:
         piece = piece[order]
         places = (flat[order] - self._middles[piece]) / self._halves[piece]
         basis = chebyshev.chebvander(places, len(_NODES) - 1).T
-        found = np.empty((len(self.spread), len(flat)))
+        in_order = np.empty((len(self.spread), len(flat)))
         counts = np.bincount(table.ravel())
         ends = np.cumsum(counts)
-        for each in np.flatnonzero(counts).tolist():
-            size, number = divmod(each, len(self._halves))
-            here = slice(ends[each] - counts[each], ends[each])
-            np.matmul(self._piece(number)[first + size], basis[:, here], out=found[:, here])
-        back = np.empty_like(found)
-        back[:, order] = found
+        for place in np.flatnonzero(counts).tolist():
+            size, number = divmod(place, len(self._halves))
+            here = slice(ends[place] - counts[place], ends[place])
+            np.matmul(self._piece(number)[first + size], basis[:, here], out=in_order[:, here])
+        back = np.empty_like(in_order)
+        back[:, order] = in_order
         return back.reshape(-1, *away.shape)
 
     def _piece(self, number: int) -> Float[np.ndarray, "sizes r nodes"]:
@@ -95,12 +96,12 @@ class OutcomeTables:
         a = mean * both
         b = both - a
         right, tests = self._right[:, None, None], self._tests[:, None, None]
-        found = gammaln(a + right) + gammaln(b + tests - right)
+        log_likelihood = gammaln(a + right) + gammaln(b + tests - right)
         counts, which = np.unique(self._tests, return_inverse=True)  # most often all the same
-        found -= gammaln(both + counts[:, None, None])[which]
-        found += gammaln(both) - gammaln(a) - gammaln(b)
-        found *= self._times[:, None, None]
-        return np.add.reduceat(found, self._first, axis=0)
+        log_likelihood -= gammaln(both + counts[:, None, None])[which]
+        log_likelihood += gammaln(both) - gammaln(a) - gammaln(b)
+        log_likelihood *= self._times[:, None, None]
+        return np.add.reduceat(log_likelihood, self._first, axis=0)
 
 
 def _pieces(target: float) -> Float[np.ndarray, " n"]:

@@ -206,10 +206,10 @@ def fit_law(points: Points, confidence: float = 0.95) -> PowerLaw:
     """
     reached = points.bound == 0
     count = int(reached.sum())
-    found = posterior(points)
-    if found is None:
+    fitted = posterior(points)
+    if fitted is None:
         return _undetermined(points, count)
-    centre, fits, weight = found
+    centre, fits, weight = fitted
     unknowns = 1 + len(points.names)
     design = np.column_stack([np.ones(len(points.y)), points.x]) - centre
     typical = float(np.median(points.error[reached]))
@@ -389,8 +389,8 @@ def collapse(
     >>> which = np.repeat([0, 1], 41)
     >>> shift = {0: 3.0, 1: 5.0}
     >>> size = x + np.array([shift[n] for n in which])
-    >>> found = collapse(size, 1 / (1 + np.exp(-x)), which, shift, shift)
-    >>> found.raw > 0.1, found.law < 1e-9
+    >>> collapsed = collapse(size, 1 / (1 + np.exp(-x)), which, shift, shift)
+    >>> collapsed.raw > 0.1, collapsed.law < 1e-9
     (True, True)
     """
 
@@ -408,4 +408,4 @@ def collapse(
     shifted = [size - np.array([which[int(n)] for n in problem]) for which in (law, own)]
     apart = sum(left(size, problem == n) for n in np.unique(problem))
     sums = [left(size), left(shifted[0]), left(shifted[1]), apart]
-    return Collapse(*(math.sqrt(each / weight.sum()) for each in sums))
+    return Collapse(*(math.sqrt(squares / weight.sum()) for squares in sums))
