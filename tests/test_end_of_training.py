@@ -109,20 +109,20 @@ def test_attention_is_given_or_learnt():
     few = Problem(vocab=128, samples=64, dim=32, length=64, learner="converged")
     uneven = few.replace(task="memory", length=1, frequencies="zipf")
     for given in (few, uneven):
-        assert (end_of_training(given).found, end_of_training(given).attention) == (1, 1)
-    found = [end_of_training(few.replace(learner=each)).found for each in ("gd", "adam")]
+        assert (end_of_training(given).trigger_found, end_of_training(given).attention) == (1, 1)
+    found = [end_of_training(few.replace(learner=each)).trigger_found for each in ("gd", "adam")]
     assert 1 > found[0] > found[1] > 0.5
     many = few.replace(samples=4096, learner="adam")
     assert trigger_snr(many) > trigger_snr(few)
-    assert end_of_training(many).found > 0.99
+    assert end_of_training(many).trigger_found > 0.99
 
 
 @pytest.mark.parametrize("learner", sorted(TURNS))
 def test_the_probability_of_finding_the_trigger_has_its_limits(learner):
     """A coin if nothing is known, certain if it is clear or if there are many samples."""
-    assert attention(learner, 0.0, 1e-9, 1.0).found == pytest.approx(0.5)
-    assert attention(learner, 9.0, 1e-9, 1.0).found == pytest.approx(1)
-    assert attention(learner, 0.0, 100.0, 1.0).found == pytest.approx(1)
+    assert attention(learner, 0.0, 1e-9, 1.0).trigger_found == pytest.approx(0.5)
+    assert attention(learner, 9.0, 1e-9, 1.0).trigger_found == pytest.approx(1)
+    assert attention(learner, 0.0, 100.0, 1.0).trigger_found == pytest.approx(1)
     for place in range(3):
         sizes = [[0.3, 0.5, 0.7] for _ in range(5)]
         for each, factor in zip(sizes, (1, 2, 4, 8, 16), strict=True):

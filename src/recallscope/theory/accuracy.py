@@ -76,8 +76,8 @@ def analyse(s: ProblemArrays) -> Analysis:
     """All closed forms of all problems.
 
     >>> from recallscope.theory.problem_arrays import problem_arrays
-    >>> found = analyse(problem_arrays(vocab=512, samples=8192, dim=64, length=[8, 32, 128]))
-    >>> found.accuracies.attention_accuracy.round(3)
+    >>> analysis = analyse(problem_arrays(vocab=512, samples=8192, dim=64, length=[8, 32, 128]))
+    >>> analysis.accuracies.attention_accuracy.round(3)
     array([1.   , 1.   , 0.999])
     """
     h = means(s)
@@ -90,8 +90,8 @@ def analyse(s: ProblemArrays) -> Analysis:
     for chosen in (few_pairs, ~few_pairs):
         if np.any(chosen):
             part, contest = s.take(chosen), _contest(s.take(chosen), take(scores, chosen))
-            attention[chosen] = found = attention_accuracy(part, contest)
-            partly = (found > _CERTAIN) & (found < 1 - _CERTAIN) & ~_counted(part)
+            attention[chosen] = accurate = attention_accuracy(part, contest)
+            partly = (accurate > _CERTAIN) & (accurate < 1 - _CERTAIN) & ~_counted(part)
             here = np.flatnonzero(chosen)[partly]
             right[here] = _partly_read(s.take(here), take(recall, here), take(contest, partly))
             right[here] /= attention[here]
@@ -122,7 +122,9 @@ def accuracies(s: ProblemArrays) -> Accuracies:
         analyse(flat.take(slice(start, start + _ROWS_AT_ONCE))).accuracies
         for start in range(0, size, _ROWS_AT_ONCE)
     ]
-    return Accuracies(*(np.concatenate(each).reshape(shape) for each in zip(*parts, strict=True)))
+    return Accuracies(
+        *(np.concatenate(values).reshape(shape) for values in zip(*parts, strict=True))
+    )
 
 
 def highest_of(count: Array) -> Float[np.ndarray, "*n levels"]:
@@ -151,9 +153,9 @@ def on_sphere(normal: Array, dim: Array) -> Array:
 
 def attention_accuracy(s: ProblemArrays, contest: Contest) -> Array:
     """The probability that the marked position has the highest attention score. Equation (36)."""
-    found: Array = ((contest.won @ _LEVEL_WEIGHTS) * contest.weight).sum(axis=1)
+    accuracy: Array = ((contest.won @ _LEVEL_WEIGHTS) * contest.weight).sum(axis=1)
     # A sequence of one token has no noise: attention is at it.
-    return np.where(s.length == 1, 1.0, np.minimum(found, 1.0))
+    return np.where(s.length == 1, 1.0, np.minimum(accuracy, 1.0))
 
 
 def _different_rivals(s: ProblemArrays) -> Array:
@@ -209,8 +211,8 @@ def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[
     tokens = _from_level_to_next(contest.won)
     mean, square, cube, fourth = (tokens @ strengths**power for power in (1, 2, 3, 4))
     variance = square - mean**2
-    found = mean * contest.weight
-    instances = found / found.sum(axis=1, keepdims=True)
+    success = mean * contest.weight
+    instances = success / success.sum(axis=1, keepdims=True)
     # Samples that miss the trigger read the highest token present, the same few again and again.
     present = (_different_rivals(s) / s.vocab)[:, None]  # ε of (37a)
     alike = np.where(s.marked[:, None], 0, present / (2 - present))  # ε/(2 - ε)
@@ -263,11 +265,11 @@ def read_accuracy(s: ProblemArrays, readout: Readout, storage: Storage, third_st
     fewer = (s.per_token < _NO_LONGER_FEW) & ~counted
     if np.any(fewer):
         part = s.take(fewer), take(readout, fewer), take(storage, fewer)
-        found = few_samples_accuracy(*part, _read_noise(*part))  # (40)
+        of_few = few_samples_accuracy(*part, _read_noise(*part))  # (40)
         # Between the two regimes each has a weight: no curve has a step.
         share = np.clip(np.log(s.per_token[fewer]) / np.log(_NO_LONGER_FEW), 0, 1)
         other = np.where(share > 0, accuracy[fewer], 0)  # not known below one sample a fact
-        accuracy[fewer] = (1 - share) * found + share * other
+        accuracy[fewer] = (1 - share) * of_few + share * other
     return accuracy
 
 
@@ -325,8 +327,8 @@ def _read_accuracy(
 
     count, weight = _counts(s.per_token[:, None] * stored.strength, nodes)
     count, weight = count * stored.strength[..., None], weight * stored.share[..., None]
-    each = count.shape[-1]
-    strength, lost = (np.repeat(field, each, axis=1) for field in (stored.strength, stored.lost))
+    counts = count.shape[-1]
+    strength, lost = (np.repeat(field, counts, axis=1) for field in (stored.strength, stored.lost))
     count, weight = count.reshape(len(d), -1), weight.reshape(len(d), -1)
     # The signal of (37), with δ as in (37c), without what (37b) loses.
     signal = count + (count - bare * strength - (1 - bare) * mean) * bias - lost
@@ -337,8 +339,8 @@ def _read_accuracy(
     margin = (signal * scale)[:, :, None] - scale[:, :, None] * threshold[:, None, :]  # (37)
     # A fact that was never seen is like its rivals, and right once in V.
     read = np.where(count > 0, ndtr(margin) @ _LEVEL_WEIGHTS, 1 / s.vocab[:, None])
-    found: Array = (read * weight).sum(axis=1)
-    return np.minimum(found, 1.0)
+    accuracy: Array = (read * weight).sum(axis=1)
+    return np.minimum(accuracy, 1.0)
 
 
 def _tail_shift(normal: Array, skewness: Array, kurtosis: Array) -> Array:
@@ -412,8 +414,8 @@ def _orthogonal_accuracy(s: ProblemArrays, third_step: bool) -> Array:
     wins = np.where(
         tied > 1e-12, (reached**vocab - below**vocab) / (vocab * tied), below ** (vocab - 1)
     )
-    found: Array = (np.maximum(weight, 0) * wins).sum(axis=1)
-    return np.minimum(found, 1.0)
+    accuracy: Array = (np.maximum(weight, 0) * wins).sum(axis=1)
+    return np.minimum(accuracy, 1.0)
 
 
 def _bins(mean: Array, variance: Array) -> tuple[Array, Array]:
@@ -441,8 +443,8 @@ def _up_to(count: Array, rate: Array) -> Array:
 def _met_up_to(count: Array, rate: Array, times: Array, met: Array) -> Array:
     """P(times · n + Poisson(met · n) ≤ count) for n ~ Poisson(rate)."""
     occurred, weight = _poisson_bins(rate)
-    found = np.empty_like(count)
+    probabilities = np.empty_like(count)
     for row in range(len(count)):  # a row is a table of bins by bins
         left = count[row][:, None] - times[row] * occurred[row]
-        found[row] = _up_to(left, met[row] * occurred[row]) @ weight[row]
-    return found
+        probabilities[row] = _up_to(left, met[row] * occurred[row]) @ weight[row]
+    return probabilities

@@ -79,19 +79,19 @@ class Allocation(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """The best sizes, and the best of the other kind if there is one."""
-        asked = {"budget": self.budget, "limit": self.limit}
+        wanted = {"budget": self.budget, "limit": self.limit}
         return [
-            asked | {"spent": cost(self.budget, prediction.problem)} | prediction.rows()[0]
+            wanted | {"spent": cost(self.budget, prediction.problem)} | prediction.rows()[0]
             for prediction in self.predictions
         ]
 
-    def _label(self, found: Prediction) -> str:
-        problem, free = found.problem, FREE[self.budget]
-        said = [f"{name} = {problem[name]}" for name in free if problem[name] is not None]
+    def _label(self, best: Prediction) -> str:
+        problem, free = best.problem, FREE[self.budget]
+        sizes = [f"{name} = {problem[name]}" for name in free if problem[name] is not None]
         if "width" in free:
-            said.append(f"{problem.activation} MLP" if problem.width else "attention alone")
-        name, value = self.accuracy.replace("_", " "), found.accuracies[self.accuracy]
-        return f"{', '.join(said)}: {name} {value:.4f}"
+            sizes.append(f"{problem.activation} MLP" if problem.width else "attention alone")
+        name, value = self.accuracy.replace("_", " "), best.accuracies[self.accuracy]
+        return f"{', '.join(sizes)}: {name} {value:.4f}"
 
     def _words(self) -> str:
         best = self._label(self.predictions[0])
@@ -104,7 +104,7 @@ class Allocation(Result):
         """Return what `phase_map_figure` draws: a plane, the budget's line, and the best sizes."""
         x, *_, y = *FREE[self.budget], *(["length"] if self.budget == "tokens" else [])
         there = self.predictions if y == "width" else self.predictions[:1]
-        base = next(each.problem for each in there if each.problem[y] is not None)
+        base = next(best.problem for best in there if best.problem[y] is not None)
         law = law_named(self.predictions[0].law)
         lows = (max(base[name] / _REACH, _least(base, name, law)) for name in (x, y))
         xs, ys = map(_whole, lows, (base[x] * _REACH, base[y] * _REACH), (_PLANE, _PLANE))
@@ -116,8 +116,8 @@ class Allocation(Result):
             "budget": f"{self.budget} = {self.limit:g}",
             "line": [[at, _most(self.budget, self.limit, resized(base, x, at), y)] for at in xs],
             "marks": [
-                {"x": each.problem[x], "y": each.problem[y], "label": self._label(each)}
-                for each in there
+                {"x": best.problem[x], "y": best.problem[y], "label": self._label(best)}
+                for best in there
             ],
         }
 
@@ -136,21 +136,21 @@ def cost(budget: str, problem: Problem) -> int:
     return tokens if budget == "tokens" else parameters * tokens
 
 
-def budget_from(given: BudgetLike) -> tuple[str, int]:
+def budget_from(within: BudgetLike) -> tuple[str, int]:
     """A budget's name and its limit, however they were given.
 
     >>> budget_from("parameters=50k"), budget_from(("tokens", 1e6))
     (('parameters', 50000), ('tokens', 1000000))
     """
-    name, limit = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
-    if isinstance(given, str):
-        name, _, text = given.partition("=")
+    name, limit = within if isinstance(within, tuple) and len(within) == 2 else (within, None)
+    if isinstance(within, str):
+        name, _, text = within.partition("=")
         limit = number_or_text(text)
     known = isinstance(name, str) and name in FREE
     if not known or not isinstance(limit, Real) or not 1 <= limit < math.inf:
         raise ProblemError(
             f"a budget is one of {', '.join(FREE)} and a number, as in parameters=1e6, not "
-            f"{shown(given)}"
+            f"{shown(within)}"
         )
     return str(name), int(limit)
 
@@ -189,14 +189,14 @@ def solve_within(
         return [round(answer.accuracies.get(accuracy, 0.0), _ALIKE) for answer in answers]
 
     small = [_smallest(kind, budget, chosen.law) for kind in kinds]
-    if limit < (needed := min(cost(budget, each) for each in small)):
+    if limit < (needed := min(cost(budget, kind) for kind in small)):
         raise ProblemError(
             f"{limit} {budget} are too few: the smallest sizes that the law {chosen.name} was "
             f"tested at need {needed}"
         )
-    ranked = [_closest(each, budget, limit, ask) for each in small if cost(budget, each) <= limit]
-    found = [each.replace() for *_, each in sorted(ranked, key=lambda each: each[:2])]
-    predictions = predict_problems(found, Given(details=True), law=chosen.name)
+    ranked = [_closest(kind, budget, limit, ask) for kind in small if cost(budget, kind) <= limit]
+    best = [tried.replace() for *_, tried in sorted(ranked, key=lambda rank: rank[:2])]
+    predictions = predict_problems(best, Given(details=True), law=chosen.name)
     return Allocation(budget=budget, limit=limit, accuracy=accuracy, predictions=predictions)
 
 
@@ -220,7 +220,10 @@ def _closest(
                 size = min(max(int(top * share), least[last]), top)
                 tried[*at, size] = resized(others, last, size), (*at, share)
         some, places = zip(*tried.values(), strict=True)
-        ranks = [(-value, cost(budget, each)) for value, each in zip(ask(some), some, strict=True)]
+        ranks = [
+            (-value, cost(budget, candidate))
+            for value, candidate in zip(ask(some), some, strict=True)
+        ]
         best = ranks.index(min(ranks))
         *ends, around = map(_neighbours, (*grids, shares), places[best])
         grids = [_whole(*end, count) for end in ends]

@@ -83,8 +83,8 @@ class Solution(Result):
     def _solved(self, target: float) -> float | None:
         if not 0 < target < 1:
             return None
-        asked = self.quantity, target, self.accuracy
-        return solve(self.problem, *asked, law=self.prediction.law).value
+        question = self.quantity, target, self.accuracy
+        return solve(self.problem, *question, law=self.prediction.law).value
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -98,19 +98,19 @@ class Solution(Result):
         """One row: the problem at the solved size, what was asked, and what was found."""
         low, high = self.range
         (row,) = self.prediction.rows()
-        asked = {"quantity": self.quantity, "target": self.target, "accuracy": self.accuracy}
-        found = {"value": self.value, "low": low, "high": high, "status": str(self.status)}
-        return [row | asked | found | {"reason": self.reason}]
+        question = {"quantity": self.quantity, "target": self.target, "accuracy": self.accuracy}
+        solution = {"value": self.value, "low": low, "high": high, "status": str(self.status)}
+        return [row | question | solution | {"reason": self.reason}]
 
     def _words(self) -> str:
         reached = f"{self.accuracy.replace('_', ' ')} {self.target:g}"
         if self.value is None:
             return f"no {self.quantity} reaches {reached}: {self.reason}"
-        said = f"{self.quantity} = {self.value} reaches {reached}"
+        sentence = f"{self.quantity} = {self.value} reaches {reached}"
         if self.range != (None, None):
             low, high = ("none" if end is None else end for end in self.range)
-            said += f", from {low} to {high} by the recorded error"
-        return f"{said}; {self.reason}" if self.reason else said
+            sentence += f", from {low} to {high} by the recorded error"
+        return f"{sentence}; {self.reason}" if self.reason else sentence
 
     def _drawing(self) -> Drawing:
         from recallscope.results.labels import accuracy_label, axis_label, describe_common_fields
@@ -172,10 +172,10 @@ def accuracies_along(
     if choice.name is None or choice.law.seconds(problem) > _INSTANT:
         return []
     law = choice.law
-    found = [each for each in along if law.applies(each) is None]
+    answered = [sized for sized in along if law.applies(sized) is None]
     return [
-        (getattr(each, quantity), answer.accuracies)
-        for each, answer in zip(found, law.predict(found, NOTHING_GIVEN), strict=True)
+        (getattr(sized, quantity), answer.accuracies)
+        for sized, answer in zip(answered, law.predict(answered, NOTHING_GIVEN), strict=True)
         if answer.reason is None
     ]
 
@@ -194,8 +194,8 @@ def solve(
     The problem's value of that size is not used. A target out of reach has status `not_reached` and
     a reason that names the bottleneck.
 
-    >>> found = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
-    >>> found.status, found.value
+    >>> solution = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
+    >>> solution.status, solution.value
     (<Status.NOT_REACHED: 'not_reached'>, None)
     """
     field = axis_field(quantity, problem.parts(), searched=True)
@@ -216,8 +216,8 @@ def solve(
     reasons: list[str] = []
 
     def look_at(some: Sequence[float]) -> None:
-        asked = [resized(problem, quantity, size) for size in some]
-        answers = chosen.predict(asked, given._part(len(known), 1, looks))
+        problems = [resized(problem, quantity, size) for size in some]
+        answers = chosen.predict(problems, given._part(len(known), 1, looks))
         for size, answer in zip(some, answers, strict=True):
             if answer.reason is not None and not any(known.values()):
                 reasons.append(answer.reason)
@@ -243,7 +243,7 @@ def solve(
     if len(reasons) == len(known):
         raise NoLawError(reasons[0])
     most = max(known.values())
-    closest = next(size for size, found in known.items() if found >= 0.999 * most)
+    closest = next(size for size, accurate in known.items() if accurate >= 0.999 * most)
     (prediction,) = predict_problems(
         [problem.replace(**{quantity: closest if value is None else value})],
         given._replace(details=True, progress=lambda done, total: None),
@@ -338,20 +338,20 @@ def _law_along(problem: Problem, quantity: str, law: Any) -> tuple[str, list[flo
     field = axis_field(quantity, problem.parts())
     every = [resized(problem, quantity, size) for size in ladder(low, high, _FINE, field)]
     choice = choose(problem, *every, law=law)
-    found = choice.law
-    least, most = found.solved(problem, quantity)
+    found_law = choice.law
+    least, most = found_law.solved(problem, quantity)
     inside = [
         size
-        for each in every
-        if least <= (size := getattr(each, quantity)) <= most and found.applies(each) is None
+        for sized in every
+        if least <= (size := getattr(sized, quantity)) <= most and found_law.applies(sized) is None
     ]
     ends = max(low, least), min(high, most)
     if type(field.default) is int:
         ends = math.ceil(ends[0]), math.floor(ends[1])
-    inside += [end for end in ends if found.applies(resized(problem, quantity, end)) is None]
+    inside += [end for end in ends if found_law.applies(resized(problem, quantity, end)) is None]
     if not inside:
         raise NoLawError(f"the law {choice.name} cannot be solved for {quantity}")
-    return str(choice.name), ladder(min(inside), max(inside), found.step, field)
+    return str(choice.name), ladder(min(inside), max(inside), found_law.step, field)
 
 
 def ladder(low: float, high: float, step: float, field: Field = SIZES["samples"]) -> list[float]:
@@ -369,7 +369,7 @@ def ladder(low: float, high: float, step: float, field: Field = SIZES["samples"]
     if type(field.default) is float:
         count = math.ceil(math.log(high / low) / math.log(step)) + 1
         return sorted(
-            {field.value_at(each) for each in np.linspace(math.log(low), math.log(high), count)}
+            {field.value_at(place) for place in np.linspace(math.log(low), math.log(high), count)}
         )
     sizes: list[float] = [int(low)]
     while sizes[-1] < high:
@@ -437,7 +437,7 @@ def _why_not_reached(
     changes = f"raise {quantity}", f"lower {quantity}"
     term = next((n for n in noises if not {*changes} & {*REMEDIES[n]}), noises[0])
     far = f"at {quantity} = {size}" if size < LARGEST_SIZE else f"with any {quantity}"
-    remedies = [each for each in REMEDIES[term] if each not in changes]
+    remedies = [remedy for remedy in REMEDIES[term] if remedy not in changes]
     if best.problem.width is None:
         remedies = [remedy for remedy in remedies if "width" not in remedy]
     return (

@@ -40,9 +40,9 @@ class Choice(NamedTuple):
         return law_named(self.name)
 
 
-def law_named(given: Any) -> Law:
+def law_named(name_or_law: Any) -> Law:
     """A law by its name, or as it was given."""
-    return find_part("law", part_name("law", given))
+    return find_part("law", part_name("law", name_or_law))
 
 
 def law_in_words(name: str | None) -> dict[str, str | None]:
@@ -79,10 +79,10 @@ def choose(problem: Problem, *others: Problem, law: Any = None) -> Choice:
     if law is not None:
         name = part_name("law", law)
         applies = law_named(name).applies
-        reasons = [applies(each) for each in (problem, *others)]
+        reasons = [applies(sought) for sought in (problem, *others)]
         return Choice(name) if None in reasons else Choice(None, reasons[0])
-    found = _applying(problem, *others)
-    return Choice(found) if found is not None else _refusal(problem, *others)
+    applying = _applying(problem, *others)
+    return Choice(applying) if applying is not None else _refusal(problem, *others)
 
 
 def _applying(*problems: Problem) -> str | None:
@@ -107,7 +107,7 @@ def _refusal(problem: Problem, *others: Problem) -> Choice:
     """The nearest problem that a law answers, and that law's reason for not answering this one."""
     for near in _nearby(problem):
         if (name := _applying(near)) is not None:
-            reasons = [law_named(name).applies(each) for each in (problem, *others)]
+            reasons = [law_named(name).applies(sought) for sought in (problem, *others)]
             # The shortest reason does not name the size that is sought: the law applies to some
             # values.
             return Choice(None, min(map(str, reasons), key=len), near)
@@ -155,29 +155,31 @@ def predict_problems(
     """Return predictions of problems, in their order; each law is asked once, about all.
 
     >>> problem = Problem(vocab=512, samples=8192, dim=64, length=32)
-    >>> [round(each.recall_accuracy, 2) for each in predict_problems([problem] * 2)]
+    >>> [round(prediction.recall_accuracy, 2) for prediction in predict_problems([problem] * 2)]
     [0.32, 0.32]
     """
-    found: list[Prediction | None] = [None] * len(problems)
+    predictions: list[Prediction | None] = [None] * len(problems)
     places: dict[str, list[int]] = defaultdict(list)
     for place, problem in enumerate(problems):
         choice = choose(problem, law=law)
         if choice.name is None:
-            found[place] = Prediction(problem=problem, reason=choice.reason, nearest=choice.nearest)
+            predictions[place] = Prediction(
+                problem=problem, reason=choice.reason, nearest=choice.nearest
+            )
         else:
             places[choice.name].append(place)
     done = 0
     for name, mine in places.items():
-        asked = [problems[place] for place in mine]
-        answers = law_named(name).predict(asked, given._part(done, len(mine), len(problems)))
-        if len(answers) != len(asked):
+        mine_only = [problems[place] for place in mine]
+        answers = law_named(name).predict(mine_only, given._part(done, len(mine), len(problems)))
+        if len(answers) != len(mine_only):
             raise ProblemError(
-                f"the law {name} gave {len(answers)} answers for {len(asked)} problems"
+                f"the law {name} gave {len(answers)} answers for {len(mine_only)} problems"
             )
         for place, answer in zip(mine, answers, strict=True):
-            found[place] = _prediction(problems[place], name, answer, given.details)
+            predictions[place] = _prediction(problems[place], name, answer, given.details)
         done += len(mine)
-    return [each for each in found if each is not None]
+    return [prediction for prediction in predictions if prediction is not None]
 
 
 def quick_prediction(problem: Problem, patience: float = 5.0) -> Prediction | None:
@@ -185,8 +187,8 @@ def quick_prediction(problem: Problem, patience: float = 5.0) -> Prediction | No
     choice = choose(problem)
     if choice.name is None or choice.law.seconds(problem) > patience:
         return None
-    (found,) = predict_problems([problem])
-    return None if found.law is None else found
+    (prediction,) = predict_problems([problem])
+    return None if prediction.law is None else prediction
 
 
 def _prediction(problem: Problem, name: str, answer: Answer, details: bool) -> Prediction:
@@ -206,7 +208,7 @@ def _prediction(problem: Problem, name: str, answer: Answer, details: bool) -> P
         if name in errors
     }
     return Prediction(
-        **{each.name: getattr(answer, each.name) for each in fields(answer)}
+        **{field.name: getattr(answer, field.name) for field in fields(answer)}
         | {"intervals": around | dict(answer.intervals)},
         problem=problem,
         law=name,
@@ -241,8 +243,8 @@ def say_extrapolated(problems: Iterable[Problem], called: str = "") -> str | Non
     'extrapolated: length 2048 > 1024'
     """
     every = list(problems)
-    each = [extrapolated(problem) for problem in every]
-    untested = [reasons for reasons in each if reasons]
+    reasons_of_all = [extrapolated(problem) for problem in every]
+    untested = [reasons for reasons in reasons_of_all if reasons]
     if not untested:
         return None
     reasons = "; ".join(dict.fromkeys(reason for one in untested for reason in one))

@@ -32,14 +32,14 @@ def refusal(problem: Problem, free: Iterable[str] = (), **plain: object) -> str 
         fields = fields_of(problem.part(kind))
         plain |= {name: field.default for name, field in fields.items()}
     # A field that no part of the problem declares has no other value.
-    found = [
+    names = [
         name
         for name, value in plain.items()
         if name not in free and getattr(problem, name, value) != value
     ]
     if problem.activation not in (None, *_INDEPENDENT):
-        found.append("activation")
-    other = [f"{name} {getattr(problem, name)}" for name in found]
+        names.append("activation")
+    other = [f"{name} {getattr(problem, name)}" for name in names]
     return f"no law of training at {'; '.join(other)}" if other else None
 
 
@@ -51,12 +51,12 @@ _INDEPENDENT = ("relu", "gelu", "tanh")  # hidden units are almost independent
 
 def untested(problem: Problem) -> list[str]:
     """Return the further choices of a problem that no training had."""
-    found = []
+    choices = []
     if problem.dim >= problem.vocab:
-        found.append(f"dim {problem.dim} >= vocab {problem.vocab}")
+        choices.append(f"dim {problem.dim} >= vocab {problem.vocab}")
     if problem.activation not in (None, "relu"):
-        found.append(f"activation {problem.activation}")
-    return found
+        choices.append(f"activation {problem.activation}")
+    return choices
 
 
 def predict_end(problems: Sequence[Problem], given: Given) -> list[Answer]:
@@ -91,11 +91,14 @@ def _answer(problem: Problem) -> Answer:
     if end.trigger_snr is not None:
         quantities |= {"trigger_snr": end.trigger_snr, "recall_if_found": end.recall_if_found}
         factors = {
-            "trigger_found": Factor(end.found, "its beginning derived, the rest fitted"),
+            "trigger_found": Factor(end.trigger_found, "its beginning derived, the rest fitted"),
             "attention_if_found": Factor(end.attention, "fitted"),
         }
     return Answer(
-        accuracies={"recall_accuracy": end.recall, "attention_accuracy": end.found * end.attention},
+        accuracies={
+            "recall_accuracy": end.recall,
+            "attention_accuracy": end.trigger_found * end.attention,
+        },
         factors=factors
         | {
             "facts_seen": Factor(end.facts_seen, "how often facts are drawn"),
@@ -108,24 +111,24 @@ def _answer(problem: Problem) -> Answer:
 def explain_end(problem: Problem, answer: Answer) -> str:
     numbers = answer.quantities
     full = "more" if numbers["parameters"] > numbers["edge"] else "fewer"
-    said = [
+    sentences = [
         "At the end of training recall is the product of the factors. The memory has "
         f"{numbers['parameters']} parameters, {full} than the {numbers['edge']:.0f} that store "
         "every fact that attention finds."
     ]
     if "facts_kept" in numbers:
-        said.append(
+        sentences.append(
             f"{numbers['facts_kept']:,.0f} facts are recalled more often than not: those with a "
             f"frequency of at least {numbers['half_recall_frequency']:.3g}. Counted once each, "
             f"{numbers['recall_per_fact']:.3f} of all facts are recalled."
         )
-    if (found := answer.factors.get("trigger_found", _SURELY).value) < _SURE:
-        said.append(
-            f"A training finds the trigger with a probability of about {found:.2f}, and then "
+    if (probability := answer.factors.get("trigger_found", _SURELY).value) < _SURE:
+        sentences.append(
+            f"A training finds the trigger with a probability of about {probability:.2f}, and then "
             f"recalls {numbers['recall_if_found']:.3f}; else it recalls next to nothing. Train "
             "with several seeds."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 SHARED: dict[str, Any] = {"predict": predict_end, "seconds": seconds, "explain": explain_end}

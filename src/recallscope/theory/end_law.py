@@ -18,7 +18,7 @@ from recallscope.common.shapes import Float
 from recallscope.parts.naming import PART_DEFAULTS
 from recallscope.problem import Problem
 from recallscope.theory.attention_scores import attention_scores
-from recallscope.theory.finding import GIVEN, TURNS, attention
+from recallscope.theory.finding import MARKED, TURNS, attention
 from recallscope.theory.memory_edge import Edge, edge
 from recallscope.theory.memory_recall import Facts, equally_often, facts_seen, memory_recall
 from recallscope.theory.problem_arrays import arrays_of
@@ -35,11 +35,11 @@ USED_OF_MLP = {"gd": 0.6, "adam": 0.8, "muon": 0.93}
 class End(NamedTuple):
     """The factors of recall at the end, and the threshold of a memory of the facts found.
 
-    `found` is the probability that a training finds the trigger, all else is if it does.
+    `trigger_found` is the probability that a training finds the trigger, all else is if it does.
     `trigger_snr` is that of the first steps; None where attention is given.
     """
 
-    found: float
+    trigger_found: float
     attention: float
     facts_seen: float
     memory: float
@@ -56,7 +56,7 @@ class End(NamedTuple):
     @property
     def recall(self) -> float:
         """On average over trainings."""
-        return self.found * self.recall_if_found
+        return self.trigger_found * self.recall_if_found
 
 
 def trigger_snr(problem: Problem) -> float:
@@ -87,19 +87,19 @@ def end_of_training(problem: Problem) -> End:
     inputs = min(problem.hidden, math.ceil(seen))
     outputs = min(problem.dim, problem.vocab - 1)
     parameters, load = inputs * outputs, 1.0
-    found, blur, snr = GIVEN, 1.0, None
+    attended, blur, snr = MARKED, 1.0, None
     if problem.learner in TURNS and problem.length > 1:
         if problem.width is not None:
             parameters = round(USED_OF_MLP[problem.learner] * parameters)
         snr, per_fact = trigger_snr(problem), problem.samples / problem.vocab
         filled = parameters / edge(problem.vocab, seen, outputs).parameters
-        found, blur = attention(problem.learner, snr, per_fact, filled), EDGE_WIDTH_FACTOR
+        attended, blur = attention(problem.learner, snr, per_fact, filled), EDGE_WIDTH_FACTOR
         # A sample that attention gets wrong takes space too, if its fact is seldom seen (fitted).
-        load = found.accuracy + (1 - found.accuracy) * math.exp(-2 * per_fact)
+        load = attended.accuracy + (1 - attended.accuracy) * math.exp(-2 * per_fact)
     stored = Facts(load * facts.number, facts.times)
     return End(
-        found=found.found,
-        attention=found.accuracy,
+        trigger_found=attended.trigger_found,
+        attention=attended.accuracy,
         facts_seen=seen / problem.vocab,
         memory=memory_recall(problem.vocab, parameters, stored, outputs, blur),
         parameters=parameters,
@@ -114,8 +114,8 @@ def _unequal_end(problem: Problem, probability: Float[np.ndarray, " facts"]) -> 
     facts = -np.expm1(-problem.samples * probability).sum()
     kept = kept_facts(probability, problem.samples, problem.vocab, problem.hidden, outputs)
     return End(
-        found=GIVEN.found,
-        attention=GIVEN.accuracy,
+        trigger_found=MARKED.trigger_found,
+        attention=MARKED.accuracy,
         facts_seen=kept.seen if kept else math.nan,
         memory=kept.recall / kept.seen if kept else math.nan,
         parameters=min(problem.hidden, math.ceil(facts)) * outputs,

@@ -44,13 +44,13 @@ def steps_to(
     mine = (rows["learner"] == _WHOLE.get(learner, learner)) & (rows["target"] == target)
     away = math.log(filled - 1)
     steps = np.interp(away, np.log(rows["filled"][mine] - 1), np.log(rows["steps"][mine]))
-    found = math.exp(float(steps) + rows["power"][mine][0] * math.log(vocab / _AT))
+    steps_needed = math.exp(float(steps) + rows["power"][mine][0] * math.log(vocab / _AT))
     if batches > 1:
         near, of_batches, of_distance, anywhere = _OF_BATCHES[learner]
         place, more = TARGETS.index(target), batches - 1
-        found += near[place] * more**of_batches / (filled - 1) ** of_distance
-        found += anywhere[place] * more
-    return max(found, 1.0)
+        steps_needed += near[place] * more**of_batches / (filled - 1) ** of_distance
+        steps_needed += anywhere[place] * more
+    return max(steps_needed, 1.0)
 
 
 def recall_after(

@@ -27,8 +27,8 @@ class FactsHeld(Plain):
         trained: at the end of training.
         extrapolated: in words, if the law of the end of training was not tested at their dimension.
 
-    >>> found = facts_held(np.random.default_rng(0).standard_normal((256, 16)))
-    >>> found.first_gradient[0.9] < found.trained[0.9] < 16**2, found.extrapolated
+    >>> capacity = facts_held(np.random.default_rng(0).standard_normal((256, 16)))
+    >>> capacity.first_gradient[0.9] < capacity.trained[0.9] < 16**2, capacity.extrapolated
     (True, None)
     """
 
@@ -59,10 +59,10 @@ def facts_held(
         ProblemError: no matrices of as many rows, too many of them, or numbers that are not finite.
 
     >>> rows = np.random.default_rng(0).standard_normal((1024, 32))
-    >>> found = facts_held(rows)
-    >>> {share: round(facts, -1) for share, facts in found.first_gradient.items()}
+    >>> capacity = facts_held(rows)
+    >>> {share: round(facts, -1) for share, facts in capacity.first_gradient.items()}
     {0.5: 100.0, 0.9: 30.0, 0.99: 10.0}
-    >>> {share: round(facts, -1) for share, facts in found.trained.items()}
+    >>> {share: round(facts, -1) for share, facts in capacity.trained.items()}
     {0.5: 190.0, 0.9: 180.0, 0.99: 170.0}
     """
     rows = _checked("tokens", tokens)
@@ -79,8 +79,8 @@ def facts_held(
     )
 
 
-def _checked(name: str, given: np.ndarray) -> Float[np.ndarray, "V d"]:
-    rows = np.asarray(given)
+def _checked(name: str, matrix: np.ndarray) -> Float[np.ndarray, "V d"]:
+    rows = np.asarray(matrix)
     if rows.ndim != 2 or min(rows.shape) < 2 or rows.dtype.kind not in "fiu":
         raise ProblemError(
             f"{name} must be a matrix with an embedding in each row, not {rows.dtype} of the shape "

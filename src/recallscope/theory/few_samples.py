@@ -40,14 +40,14 @@ def few_samples_accuracy(
     s: ProblemArrays, readout: Readout, stored: Storage, noise: ReadNoise
 ) -> Array:
     """The probability that the right label has the highest logit, for few samples. (40)"""
-    found = np.empty_like(s.vocab)
+    accuracy = np.empty_like(s.vocab)
     for classes, chosen in ((_FEWER, s.per_token < 1), (_MORE, s.per_token >= 1)):
         rows = np.flatnonzero(chosen)
         for start in range(0, len(rows), _ROWS_AT_ONCE):  # each is a table of classes by points
             part = rows[start : start + _ROWS_AT_ONCE]
             fields = s.take(part), take(readout, part), take(stored, part), take(noise, part)
-            found[part] = _accuracy(*fields, classes)
-    return found
+            accuracy[part] = _accuracy(*fields, classes)
+    return accuracy
 
 
 def _accuracy(
@@ -64,7 +64,7 @@ def _accuracy(
     chance = np.where(readout.spill_third > 0, (s.length - 1) / s.vocab, 0.0)[:, None]
     chance = np.where(chance < 1, chance, 0.0)  # so many that they are a part of the noise
     times = np.arange(float(classes.met if np.any(chance > 0) else 1))
-    seen, met = (each.ravel() for each in np.meshgrid(numbers, times, indexing="ij"))
+    seen, met = (grid.ravel() for grid in np.meshgrid(numbers, times, indexing="ij"))
     rivals = (V - 1) * np.repeat(poisson(numbers, rate), len(times), axis=1)
     rivals = rivals * poisson(times, numbers[:, None] * chance[..., None]).reshape(len(V), -1)
     uneven = bias * np.sqrt(noise.imbalance * rate)
@@ -96,10 +96,10 @@ def _accuracy(
     sphere = ~s.gaussian
     above[sphere] = from_sphere(above[sphere], noise.lean[sphere, :, None])
     beaten = np.exp(-(ndtr(above, out=above) @ rivals[:, :, None])).reshape(logit.shape)
-    found = (beaten.mean(axis=-1) * weight).sum(axis=-1)
+    accuracy = (beaten.mean(axis=-1) * weight).sum(axis=-1)
     # A fact that was never seen is like its rivals, and right once in V.
-    found = found + (1 - weight.sum(axis=-1)) / V
-    return (found * stored.share).sum(axis=-1)
+    accuracy = accuracy + (1 - weight.sum(axis=-1)) / V
+    return (accuracy * stored.share).sum(axis=-1)
 
 
 def from_sphere(coordinate: Array, dim: Array) -> Array:

@@ -29,20 +29,22 @@ _UNCLEAR = 0.1  # of the signal-to-noise ratio: below it, attention that is righ
 class Attention(NamedTuple):
     """The probability that a training finds the trigger, and its attention accuracy if it does."""
 
-    found: float
+    trigger_found: float
     accuracy: float
 
 
-GIVEN = Attention(1.0, 1.0)
+MARKED = Attention(1.0, 1.0)
 
 
 def attention(learner: str, snr: float, per_fact: float, filled: float) -> Attention:
     """Of a training by its first steps, samples for each fact, and parameters over those needed.
 
-    >>> [round(attention("gd", snr, 0.5, 1.0).found, 2) for snr in (0, 1, 4)]
+    >>> [round(attention("gd", snr, 0.5, 1.0).trigger_found, 2) for snr in (0, 1, 4)]
     [0.66, 0.89, 1.0]
     """
     turned = TURNS[learner] * per_fact * math.sqrt(filled)
     sizes = (1.0, math.log(max(snr, 0.0) + _UNCLEAR), math.log(per_fact), math.log(filled))
-    odds = sum(each * size for each, size in zip(_ATTENTION_ODDS[learner], sizes, strict=True))
+    odds = sum(
+        exponent * size for exponent, size in zip(_ATTENTION_ODDS[learner], sizes, strict=True)
+    )
     return Attention(float(1 - ndtr(-snr) * math.exp(-turned)), float(expit(odds)))

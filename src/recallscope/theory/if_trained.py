@@ -29,8 +29,8 @@ def trained_instead(problem: Problem) -> Problem | None:
 def predict_if_trained(problem: Problem) -> Prediction | None:
     """Return the prediction for the trained problem; None where there is no such problem.
 
-    >>> found = predict_if_trained(Problem(vocab=512, samples=8192, dim=64, length=32))
-    >>> round(found.recall_accuracy, 2)
+    >>> prediction = predict_if_trained(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> round(prediction.recall_accuracy, 2)
     1.0
     """
     trained = trained_instead(problem)

@@ -80,6 +80,6 @@ def low_rank_facts(inputs: float, outputs: float, rank: float, vocab: float) -> 
     labels = vocab if every else min(-NAMED * outputs * rank / math.log(chance), vocab)
     if rank > 2:  # in a plane, training does not find it
         # As far as labels can be named, B is a whole matrix for outputs in r dimensions.
-        given = rank * (inputs + outputs - rank) / cone(vocab, rank)
-        facts += labels / vocab * max(given - facts, 0.0)
+        facts_if_named = rank * (inputs + outputs - rank) / cone(vocab, rank)
+        facts += labels / vocab * max(facts_if_named - facts, 0.0)
     return facts if labels == vocab else min(facts, -vocab * math.log1p(-labels / vocab))

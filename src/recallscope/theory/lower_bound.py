@@ -177,8 +177,8 @@ def counting_samples(
     >>> round(float(counting_samples(512, 32)))
     411
     """
-    each = np.log1p((_from("vocab", vocab, 2) - 1) / _from("length", length, 1))
-    return np.asarray(information_needed(vocab, accuracy) / each)
+    information = np.log1p((_from("vocab", vocab, 2) - 1) / _from("length", length, 1))
+    return np.asarray(information_needed(vocab, accuracy) / information)
 
 
 def coverage_samples(vocab: ArrayLike, accuracy: ArrayLike = 0.5) -> NDArray[np.float64]:
@@ -299,9 +299,9 @@ class Bound(Result):
             )
         ]
         if math.isfinite(self.problem.samples):
-            given = [self.problem.samples] * len(_BOUNDS)
+            samples = [self.problem.samples] * len(_BOUNDS)
             label = f"samples given: {self.problem.samples:g}"
-            series.append(Series(label, Kind.REFERENCE, list(_BOUNDS), given))
+            series.append(Series(label, Kind.REFERENCE, list(_BOUNDS), samples))
         panel = Panel(title="", x="bound", y="N, samples", series=series, log_y=True)
         fields = self.problem.to_dict() | {"samples": None}
         caption = (
@@ -324,8 +324,8 @@ def bound(problem: Problem, target: float = 0.5) -> Bound:
     Raises:
         ProblemError: a target that is not a fraction, or a problem that the bound is not about.
 
-    >>> found = bound(Problem(vocab=512, samples=8192, dim=64, length=32))
-    >>> round(found.samples), found.vocab, found.binding
+    >>> needed = bound(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> round(needed.samples), needed.vocab, needed.binding
     (11621, 448, 'gradient')
     """
     if strange := part_without_form(problem):

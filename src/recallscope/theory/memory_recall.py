@@ -74,9 +74,9 @@ def facts_seen(vocab: int, samples: float) -> Facts:
         )
     else:
         place = np.arange(len(counts))
-    chosen = [place == each for each in np.unique(place)]
-    number = np.array([share[each].sum() for each in chosen])
-    times = np.array([(counts[each] * share[each]).sum() for each in chosen]) / number
+    chosen = [place == class_number for class_number in np.unique(place)]
+    number = np.array([share[members].sum() for members in chosen])
+    times = np.array([(counts[members] * share[members]).sum() for members in chosen]) / number
     return Facts(vocab * number, times)
 
 
@@ -93,8 +93,8 @@ class TrainedMemory(NamedTuple):
     def recall(self, times: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """Of facts that were seen so often."""
         right = ndtr(_LABEL + self.signal * times[:, None]) ** (self.vocab - 1) @ _LABEL_WEIGHT
-        found: Float[np.ndarray, " n"] = self.stores_all + (1 - self.stores_all) * right
-        return found
+        recall: Float[np.ndarray, " n"] = self.stores_all + (1 - self.stores_all) * right
+        return recall
 
 
 def memory_recall(
@@ -109,8 +109,8 @@ def memory_recall(
     >>> [round(memory_recall(1024, dim**2, every, dim), 2) for dim in (60, 80, 96)]
     [0.1, 0.31, 1.0]
     """
-    found = trained_memory(vocab, parameters, facts, dim, blur)
-    return float(facts.number @ found.recall(facts.times) / facts.number.sum())
+    memory = trained_memory(vocab, parameters, facts, dim, blur)
+    return float(facts.number @ memory.recall(facts.times) / facts.number.sum())
 
 
 def trained_memory(
@@ -143,23 +143,25 @@ def _signal(vocab: int, share: float, facts: Facts) -> float:
         spread, stiffness = np.exp(point)
         slope, taken = rivals.slope_and_taken(spread, stiffness * times)
         noise = number @ ((stiffness * times) ** 2 * slope)
-        found: Float[np.ndarray, " 2"] = np.log([noise / parameters, number @ taken / parameters])
-        return found - [2 * point[0], 0]
+        logarithms: Float[np.ndarray, " 2"] = np.log(
+            [noise / parameters, number @ taken / parameters]
+        )
+        return logarithms - [2 * point[0], 0]
 
     def stiffness(spread: float) -> float:
-        return float(brentq(lambda each: left((spread, each))[1], *(usual + _STIFFNESS)))
+        return float(brentq(lambda trial: left((spread, trial))[1], *(usual + _STIFFNESS)))
 
     # How often a fact is seen that is just stored, if those seen most often are.
     often = np.argsort(-times)
     last = np.searchsorted(np.cumsum(number[often]), share * number.sum())
     usual = -math.log(times[often][min(int(last), len(times) - 1)])
     start = [share, 2 * share]
-    if (each := share * rivals.pool) < _FEW:  # parameters for each fact, so few that slopes are one
-        start = [math.log(each) / 2, math.log(each)]
+    if (per_fact := share * rivals.pool) < _FEW:  # parameters, so few that slopes are one
+        start = [math.log(per_fact) / 2, math.log(per_fact)]
     point = root(left, np.add(start, [0, usual]), options={"xtol": 1e-7}).x
     if not np.abs(left(point)).max() < _SOLVED:
         try:
-            spread = brentq(lambda each: left((each, stiffness(each)))[0], *_SPREAD)
+            spread = brentq(lambda trial: left((trial, stiffness(trial)))[0], *_SPREAD)
         except ValueError:  # no change of sign
             return math.nan
         point = np.array([spread, stiffness(spread)])
@@ -205,10 +207,10 @@ class _Rivals:
         low, high = own, np.maximum(own, self.top[:, :1])
         for _ in range(40):
             level = (low + high) / 2
-            above = [np.maximum(each - level, 0) for each in (self.top, self.rest)]
+            above = [np.maximum(scores - level, 0) for scores in (self.top, self.rest)]
             too_low = own + self._sum([zero, *above]) > level
             low, high = np.where(too_low, level, low), np.where(too_low, high, level)
-        squares = [(level - own) ** 2, *(each**2 for each in above)]
+        squares = [(level - own) ** 2, *(excess**2 for excess in above)]
         return float(self._sum(squares).mean())
 
     def slope_and_taken(
@@ -222,21 +224,21 @@ class _Rivals:
         """
         pull = pulls[:, None, None]
         scores = [spread * self.own[:, None] + pull, spread * self.top, spread * self.rest]
-        shifted = [each + np.log(pull) for each in scores]
+        shifted = [score + np.log(pull) for score in scores]
         peak = np.maximum(scores[0], scores[1][:, :1])
-        partition = peak + np.log(self._sum([np.exp(each - peak) for each in scores]))
+        partition = peak + np.log(self._sum([np.exp(score - peak) for score in scores]))
         low, high = partition - pull, partition
         # If the label has nearly all of it, what the others have is the label's rise over the pull.
         own, top = scores[0] - pull, scores[1][:, :1]
         others = top + np.log(
-            self._sum([np.zeros_like(top), *(np.exp(each - top) for each in scores[1:])])
+            self._sum([np.zeros_like(top), *(np.exp(score - top) for score in scores[1:])])
         )
         rise = np.maximum(others - own + np.log(pull), 1.0)
         rise = np.maximum(others - own + np.log(pull / rise), 1.0)
         partition = np.clip(others + np.log(pull / rise), low, high)
         for _ in range(_MOST_STEPS):
-            p = [wrightomega(each - partition) / pull for each in shifted]
-            soft = [each / (1 + pull * each) for each in p]
+            p = [wrightomega(score - partition) / pull for score in shifted]
+            soft = [probability / (1 + pull * probability) for probability in p]
             total = self._sum(p)
             low, high = (
                 np.where(total > 1, partition, low),
@@ -249,9 +251,11 @@ class _Rivals:
             partition = partition + step
             if np.abs(step).max() < 1e-8:
                 break
-        slope = self._sum([each**2 for each in p]) + 1 - 2 * p[0]
+        slope = self._sum([probability**2 for probability in p]) + 1 - 2 * p[0]
         # tr (I − ∂z/∂z₀), as diag(1 + pull·p) − pull·p pᵀ is inverted by hand.
-        taken = pull * (self._sum(soft) - self._sum([each**2 for each in soft]) / self._sum(soft))
+        taken = pull * (
+            self._sum(soft) - self._sum([softened**2 for softened in soft]) / self._sum(soft)
+        )
         return slope.mean(axis=(1, 2)), taken.mean(axis=(1, 2))
 
     def _sum(self, parts: list[np.ndarray]) -> np.ndarray:

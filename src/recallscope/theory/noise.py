@@ -96,7 +96,7 @@ REMEDIES = {
 """Remedies for each noise, the best first."""
 
 
-def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:
+def budget(s: ProblemArrays, analysis: Analysis) -> dict[str, dict[str, Array]]:
     """Variances by stage and term, all in units of the squared signal of the stage.
 
     >>> from recallscope.theory.accuracy import analyse
@@ -106,7 +106,7 @@ def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:
     >>> {name: float(variance[0].round(3)) for name, variance in terms.items()}
     {'interference': 0.149, ..., 'gradient_noise': 0.307, ..., 'sampling': 0.07}
     """
-    scores = found.attention
+    scores = analysis.attention
     # A sequence of one token has no rival, no signal and no noise.
     alone = s.length == 1
     squared = np.where(alone, 1.0, scores.signal**2)
@@ -116,7 +116,10 @@ def budget(s: ProblemArrays, found: Analysis) -> dict[str, dict[str, Array]]:
     )
     attention = {name: np.where(alone, 0.0, variance) for name, variance in attention.items()}
     stages = {"attention": attention}
-    for stage, readout in (("first_gradient", found.first_gradient), ("recall", found.recall)):
+    for stage, readout in (
+        ("first_gradient", analysis.first_gradient),
+        ("recall", analysis.recall),
+    ):
         uneven = sampling(s.vocab, s.samples, readout.bias)
         stages[stage] = readout.terms | {"sampling": uneven}
     return {stage: {name: stages[stage][name] for name in TERMS[stage]} for stage in STAGES}
@@ -133,7 +136,10 @@ def costs(vocab: Array | float, terms: dict[str, Any]) -> dict[str, Any]:
     {'sampling': 0.1, 'interference': 0.83}
     """
     highest = np.maximum(np.square(ndtri(1 / vocab)), 1.0)
-    return {name: each if name == "sampling" else each * highest for name, each in terms.items()}
+    return {
+        name: variance if name == "sampling" else variance * highest
+        for name, variance in terms.items()
+    }
 
 
 OWN_STAGE = {"attention_accuracy": "attention", "first_gradient_accuracy": "first_gradient"}
@@ -142,7 +148,7 @@ OWN_STAGE = {"attention_accuracy": "attention", "first_gradient_accuracy": "firs
 
 def dominant(
     s: ProblemArrays,
-    found: Analysis,
+    analysis: Analysis,
     terms: dict[str, dict[str, Array]],
     accuracy: str = "recall_accuracy",
 ) -> list[tuple[str, str]]:
@@ -155,8 +161,8 @@ def dominant(
     >>> from recallscope.theory.accuracy import analyse
     >>> from recallscope.theory.problem_arrays import problem_arrays
     >>> s = problem_arrays(vocab=512, samples=[2e3, 1e9], dim=64, length=256)
-    >>> found = analyse(s)
-    >>> dominant(s, found, budget(s, found))
+    >>> analysis = analyse(s)
+    >>> dominant(s, analysis, budget(s, analysis))
     [('attention', 'mean_bias'), ('recall', 'interference')]
     """
 
@@ -166,6 +172,6 @@ def dominant(
 
     if accuracy in OWN_STAGE:
         return largest(OWN_STAGE[accuracy])
-    attention_worse = found.accuracies.attention_accuracy < found.recall_if_attended
+    attention_worse = analysis.accuracies.attention_accuracy < analysis.recall_if_attended
     both = zip(attention_worse.flat, largest("attention"), largest("recall"), strict=True)
     return [attention if worse else recall for worse, attention, recall in both]

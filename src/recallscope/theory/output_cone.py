@@ -29,9 +29,11 @@ def cone(vocab: float, dim: float) -> float:
     if crowding <= 0:
         return mean
     known = _vocabs()
-    place = np.interp(math.log(vocab), [math.log(each) for each in known], range(len(known)))
+    place = np.interp(
+        math.log(vocab), [math.log(known_vocab) for known_vocab in known], range(len(known))
+    )
     low, high = math.floor(place), math.ceil(place)
-    left = [np.interp(crowding, *_row(known[each])[1:]) for each in (low, high)]
+    left = [np.interp(crowding, *_row(known[index])[1:]) for index in (low, high)]
     return min(mean * float(left[0] + (place - low) * (left[1] - left[0])), float(dim))
 
 

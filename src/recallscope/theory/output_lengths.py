@@ -41,7 +41,7 @@ def cost_of_lengths(lengths: Float[np.ndarray, " V"], labels: float, dim: float)
     """How many times the parameters of equal lengths so many labels of such lengths need in R^d.
 
     >>> lengths = np.exp(0.6 * np.random.default_rng(0).standard_normal(256))
-    >>> [round(cost_of_lengths(each, 256, 40), 1) for each in (np.ones(256), lengths)]
+    >>> [round(cost_of_lengths(classes, 256, 40), 1) for classes in (np.ones(256), lengths)]
     [1.0, 2.0]
     """
     wanted = (np.arange(_CLASSES) + 0.5) / _CLASSES
@@ -58,14 +58,14 @@ def _lacking(classes: np.ndarray, labels: float) -> np.ndarray:
     own, node = classes[:, None], _NODES[None, :]
     low = np.broadcast_to(-_FARTHEST * own, (len(classes), len(_NODES))).copy()
     high = np.full_like(low, _FARTHEST * classes.max())
-    each = (labels - 1) / len(classes)
+    rivals_per_class = (labels - 1) / len(classes)
     for _ in range(_HALVINGS):
         level = (low + high) / 2
         at = level[..., None] / classes
-        pull = each * ((normal_density(at) - at * ndtr(-at)) / classes).sum(axis=-1)
+        pull = rivals_per_class * ((normal_density(at) - at * ndtr(-at)) / classes).sum(axis=-1)
         above = (level / own - node) / own > pull
         low, high = np.where(above, low, level), np.where(above, level, high)
     at = high[..., None] / classes
-    rivals = each * ((1 + at**2) * ndtr(-at) - at * normal_density(at)).sum(axis=-1)
+    rivals = rivals_per_class * ((1 + at**2) * ndtr(-at) - at * normal_density(at)).sum(axis=-1)
     cost = (node - high / own) ** 2 + rivals
     return np.asarray(cost @ (_WEIGHTS / _WEIGHTS.sum()))

@@ -179,7 +179,7 @@ def phase_map(
     total = 2 * len(cells)
     with shown_progress(progress, "phase map") as show:
         numbers = _numbers(choice.law, cells, accuracy, lambda done: show(done, total))
-        binding = _asked(
+        binding = _answers_in_blocks(
             choice.law,
             cells,
             lambda some: choice.law.bottleneck(some, accuracy),
@@ -214,7 +214,7 @@ def no_phase_map(
     if choice.name is None:
         return choice.reason
     law = choice.law
-    applying = next(each for each in corners if law.applies(each) is None)
+    applying = next(corner for corner in corners if law.applies(corner) is None)
     if (reason := law.predict([applying], NOTHING_GIVEN)[0].reason) is not None:
         return reason
     seconds = law.seconds(applying) * (len(x[1]) * len(y[1]) + _LINE * _STEP)
@@ -235,10 +235,10 @@ def _numbers(
         answers = law.predict(some, NOTHING_GIVEN)
         return [answer.accuracies.get(accuracy, math.nan) for answer in answers]
 
-    return _asked(law, cells, ask, math.nan, progress)
+    return _answers_in_blocks(law, cells, ask, math.nan, progress)
 
 
-def _asked(
+def _answers_in_blocks(
     law: Law,
     cells: Sequence[Problem],
     ask: Callable[[list[Problem]], Sequence[Any]],
@@ -246,14 +246,14 @@ def _asked(
     progress: Callable[[int], None],
 ) -> list[Any]:
     """Return the answer for each problem that the law applies to, asked in blocks."""
-    found = [missing] * len(cells)
-    places = [place for place, each in enumerate(cells) if law.applies(each) is None]
+    answers = [missing] * len(cells)
+    places = [place for place, cell in enumerate(cells) if law.applies(cell) is None]
     for start in range(0, len(places), _AT_ONCE):
         some = places[start : start + _AT_ONCE]
-        for place, each in zip(some, ask([cells[place] for place in some]), strict=True):
-            found[place] = each
+        for place, answer in zip(some, ask([cells[place] for place in some]), strict=True):
+            answers[place] = answer
         progress(some[-1] + 1)
-    return found
+    return answers
 
 
 def target_line(
@@ -277,22 +277,22 @@ def target_line(
     if along.monotone is None:
         return ()
     ends = across.place(min(x[1])), across.place(max(x[1]))
-    columns = sorted({across.value_at(each) for each in np.linspace(*ends, _LINE)})
+    columns = sorted({across.value_at(point) for point in np.linspace(*ends, _LINE)})
     grows, sizes = along.grows, ladder(min(y[1]), max(y[1]), _STEP, along)
 
     def known(at: Sequence[tuple[float, float]]) -> list[float]:
         cells = [resized(resized(problem, x[0], column), y[0], row) for column, row in at]
         return [
-            0.0 if math.isnan(each) else each
-            for each in _numbers(choose(*cells).law, cells, accuracy)
+            0.0 if math.isnan(value) else value
+            for value in _numbers(choose(*cells).law, cells, accuracy)
         ]
 
     # From the side that does not reach the target; what crosses there is followed by halving.
     order = sizes if grows else sizes[::-1]
-    found = known([(column, row) for column in columns for row in order])
+    accuracies = known([(column, row) for column in columns for row in order])
     pairs: dict[float, tuple[tuple[float, float], tuple[float, float]]] = {}
     for number, column in enumerate(columns):
-        here = found[number * len(order) : (number + 1) * len(order)]
+        here = accuracies[number * len(order) : (number + 1) * len(order)]
         place = next((k for k, value in enumerate(here) if value >= target), None)
         if place:
             pairs[column] = (order[place - 1], here[place - 1]), (order[place], here[place])

@@ -55,8 +55,8 @@ class Prediction(Result, Answer):
     The rest is as in `Answer`.
 
     >>> from recallscope import predict
-    >>> found = predict(Problem(vocab=512, samples=8192, dim=64, length=32))
-    >>> round(found.recall_accuracy, 2), found.dominant, found.law
+    >>> prediction = predict(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> round(prediction.recall_accuracy, 2), prediction.dominant, prediction.law
     (0.32, ('recall', 'interference'), 'three-step')
     """
 
@@ -124,9 +124,14 @@ class Prediction(Result, Answer):
         if self.law is None:
             return self.rows()
         return [
-            {"accuracy": name, "predicted": each.value, "low": each.low, "high": each.high}
+            {
+                "accuracy": name,
+                "predicted": estimate.value,
+                "low": estimate.low,
+                "high": estimate.high,
+            }
             | {"law": self.law, "status": str(self.status)}
-            for name, each in self.estimates.items()
+            for name, estimate in self.estimates.items()
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,8 +144,8 @@ class Prediction(Result, Answer):
             "distance": self.distance,
             "prediction": dict(self.accuracies),
             "intervals": {
-                name: dict(zip(each._fields[1:], each[1:], strict=True))
-                for name, each in self.estimates.items()
+                name: dict(zip(estimate._fields[1:], estimate[1:], strict=True))
+                for name, estimate in self.estimates.items()
             },
             "factors": plain(self.factors),
             "noise": {
@@ -168,9 +173,9 @@ class Prediction(Result, Answer):
             for stage, terms in data.get("noise", {}).items()
         }
         intervals = {
-            name: (each["low"], each["high"])
-            for name, each in (data.get("intervals") or {}).items()
-            if each["low"] is not None
+            name: (ends["low"], ends["high"])
+            for name, ends in (data.get("intervals") or {}).items()
+            if ends["low"] is not None
         }
         dominant = tuple((data.get("dominant") or {}).values()) or None
         numbers = {"accuracies": data["prediction"] or {}, "noise": noise, "dominant": dominant}
@@ -180,17 +185,21 @@ class Prediction(Result, Answer):
     def _words(self) -> str:
         if self.law is None:
             return str(self.reason)
-        said = ", ".join(f"{accuracy_label(name)} {v:.4f}" for name, v in self.accuracies.items())
-        said = f"{self._law.about}: {said}"
+        sentence = ", ".join(
+            f"{accuracy_label(name)} {v:.4f}" for name, v in self.accuracies.items()
+        )
+        sentence = f"{self._law.about}: {sentence}"
         if self.factors:
-            said += " = " + " × ".join(
+            sentence += " = " + " × ".join(
                 f"{name.replace('_', ' ')} {value:.3f}" for name, (value, _) in self.factors.items()
             )
         if self.dominant is not None:
             stage, term = (name.replace("_", " ") for name in self.dominant)
-            said += f"; bottleneck: {term} of {stage}"
+            sentence += f"; bottleneck: {term} of {stage}"
         return (
-            f"{said}; extrapolated: {'; '.join(self.extrapolated)}" if self.extrapolated else said
+            f"{sentence}; extrapolated: {'; '.join(self.extrapolated)}"
+            if self.extrapolated
+            else sentence
         )
 
     def _drawing(self) -> Drawing:
@@ -199,7 +208,7 @@ class Prediction(Result, Answer):
     def picture(self) -> Picture:
         """Accuracies and factors with bars, and noises by stage."""
         law = self._law
-        numbers = {accuracy_label(name): each for name, each in self.estimates.items()}
+        numbers = {accuracy_label(name): estimate for name, estimate in self.estimates.items()}
         for name, (value, _) in self.factors.items():
             numbers.setdefault(accuracy_label(name), AccuracyEstimate(value))
         for name, error in self.errors.items():
@@ -213,9 +222,15 @@ class Prediction(Result, Answer):
             f"{law.about}; bars: {bars}" if bars else law.about,
             Kind.MEASURED,
             list(numbers),
-            [each.value for each in numbers.values()],
-            low=[each.value if each.low is None else each.low for each in numbers.values()],
-            high=[each.value if each.high is None else each.high for each in numbers.values()],
+            [estimate.value for estimate in numbers.values()],
+            low=[
+                estimate.value if estimate.low is None else estimate.low
+                for estimate in numbers.values()
+            ],
+            high=[
+                estimate.value if estimate.high is None else estimate.high
+                for estimate in numbers.values()
+            ],
         )
         panels = [Panel(title="accuracy", x="", y="predicted accuracy", series=[shown])]
         noises = [

@@ -31,8 +31,8 @@ class Predictions(Result):
     `columns` has the sizes and options of the problems, a list each. An accuracy is NaN where there
     is no closed form, and `reasons` has why, by the place of the problem.
 
-    >>> found = predict_sizes(vocab=512, samples=[1024, 8192], dim=64, length=32)
-    >>> found.recall_accuracy.round(2)
+    >>> predictions = predict_sizes(vocab=512, samples=[1024, 8192], dim=64, length=32)
+    >>> predictions.recall_accuracy.round(2)
     array([0.28, 0.32])
     """
 
@@ -105,34 +105,43 @@ def predict_all(
     >>> len(predict_all([base, base.replace(samples=2048)]))
     2
     """
-    found = predict_problems(list(problems), given, law)
+    predictions = predict_problems(list(problems), given, law)
     numbers = {
-        name: np.array([each.accuracies.get(name, math.nan) for each in found], float)
+        name: np.array(
+            [prediction.accuracies.get(name, math.nan) for prediction in predictions], float
+        )
         for name in Accuracies._fields
     }
-    rows = [row_of(each.problem, {"law": each.law, "status": str(each.status)}) for each in found]
+    rows = [
+        row_of(prediction.problem, {"law": prediction.law, "status": str(prediction.status)})
+        for prediction in predictions
+    ]
     names = dict.fromkeys(name for row in rows for name in row)
     return Predictions(
         columns={name: [row.get(name) for row in rows] for name in names},
         **numbers,
-        reasons={place: each.reason for place, each in enumerate(found) if each.reason is not None},
+        reasons={
+            place: prediction.reason
+            for place, prediction in enumerate(predictions)
+            if prediction.reason is not None
+        },
     )
 
 
 def predict_sizes(**sizes: Any) -> Predictions:
     """Predict problems with arrays as sizes and options, broadcast to one shape."""
     made = problem_arrays(**sizes)
-    flat = ProblemArrays(*(np.ravel(each) for each in made))
+    flat = ProblemArrays(*(np.ravel(field) for field in made))
     columns: dict[str, list[Any]] = {name: _whole(getattr(flat, name)) for name in SIZES}
-    columns["samples"] = [math.inf if each >= 1e100 else each for each in columns["samples"]]
-    columns["width"] = [None if each == math.inf else each for each in columns["width"]]
+    columns["samples"] = [math.inf if size >= 1e100 else size for size in columns["samples"]]
+    columns["width"] = [None if size == math.inf else size for size in columns["width"]]
     columns["activation"] = [
         None if width is None else ACTIVATIONS[code]
         for width, code in zip(columns["width"], flat.activation.tolist(), strict=True)
     ]
     for name, default in zip(_PLAIN, ("sphere", False), strict=True):
-        given = np.asarray(sizes.get(name, default))
-        columns[name] = np.broadcast_to(given, made.vocab.shape).ravel().tolist()
+        values = np.asarray(sizes.get(name, default))
+        columns[name] = np.broadcast_to(values, made.vocab.shape).ravel().tolist()
     numbers, beyond = _finite(flat)
     return Predictions(
         columns=columns, **dict(zip(Accuracies._fields, numbers, strict=True)), reasons=beyond
@@ -153,6 +162,6 @@ def _whole(values: Float[np.ndarray, " n"]) -> list[Any]:
     finite = values[np.isfinite(values) & (values < 1e100)]
     whole = bool(np.all(finite == np.round(finite)))
     return [
-        int(each) if whole and math.isfinite(each) and each < 1e100 else each
-        for each in values.tolist()
+        int(value) if whole and math.isfinite(value) and value < 1e100 else value
+        for value in values.tolist()
     ]

@@ -23,7 +23,7 @@ LESS, MORE = 5.6, 1.6
 """How many times fewer facts, and more, than published values 90 % of 42 small models stored that
 were trained here for at least 30 exposures and recalled less than 0.97 (the study planner)."""
 _WIDENS = 0.5  # for each factor of e beyond: so do errors grow in the law of small transformers
-_SAID_IN_PLAN = "no law for experiments: it is about models by their trained parameters, as in plan"
+_IN_PLAN_ONLY = "no law for experiments: it is about models by their trained parameters, as in plan"
 _FROM_SCRATCH = "pretrain"
 
 
@@ -51,11 +51,11 @@ class LawOfModels(Law):
 
     def applies(self, problem: Problem) -> str:
         """It is about no problem."""
-        return _SAID_IN_PLAN
+        return _IN_PLAN_ONLY
 
     def predict(self, problems: Sequence[Problem], given: Given) -> list[Answer]:
         """It is about no problem."""
-        return [Answer(reason=_SAID_IN_PLAN) for _ in problems]
+        return [Answer(reason=_IN_PLAN_ONLY) for _ in problems]
 
     @abstractmethod
     def capacity(self, question: Question) -> Capacity | str:
@@ -79,16 +79,16 @@ class PublishedLaw(LawOfModels):
         """Bits of facts per trained parameter, or why nothing is said."""
 
     @abstractmethod
-    def said(self, question: Question) -> str:
+    def in_words(self, question: Question) -> str:
         """The law in words, for a question."""
 
     def capacity(self, question: Question) -> Capacity | str:
         """The facts that fit, and the fraction that they are of all."""
         reason = refusal(question)
-        found = self.bits(question) if reason is None else reason
-        if isinstance(found, str):
-            return found
-        facts = Ends(*(each * question.trained / question.bits for each in found))
+        bits = self.bits(question) if reason is None else reason
+        if isinstance(bits, str):
+            return bits
+        facts = Ends(*(per_parameter * question.trained / question.bits for per_parameter in bits))
         unlike = []
         if question.method != _FROM_SCRATCH:
             unlike.append(f"{question.method}: published for training all parameters from scratch")
@@ -100,7 +100,7 @@ class PublishedLaw(LawOfModels):
             facts=facts,
             limit=self._limit(facts.value, question),
             extrapolated=unlike,
-            said=self.said(question),
+            said=self.in_words(question),
         )
 
     def _limit(self, held: float, question: Question) -> Limit:
@@ -114,20 +114,20 @@ class PublishedLaw(LawOfModels):
         return Limit.EXPOSURES if fits else Limit.CAPACITY
 
 
-def spanned(found: Mapping[str, Capacity], question: Question) -> Capacity:
+def spanned(published: Mapping[str, Capacity], question: Question) -> Capacity:
     """The first of the published answers, with an interval from the span of all and their errors.
 
     Small models that were trained here stored so many times less, or more, than published values
     say. Adapters larger than any here may be further off.
     """
-    first, *others = found.values()
+    first, *others = published.values()
     wider = 1.0
     if question.method != _FROM_SCRATCH:
         wider += _WIDENS * math.log(max(question.trained / largest_adapter(), 1.0))
-    low = min(each.facts.low for each in found.values()) / LESS**wider
-    high = max(each.facts.high for each in found.values()) * MORE**wider
+    low = min(capacity.facts.low for capacity in published.values()) / LESS**wider
+    high = max(capacity.facts.high for capacity in published.values()) * MORE**wider
     facts = first.facts._replace(low=low, high=high)
-    span = f"; the interval is the span of {', '.join(found)}" if others else ""
+    span = f"; the interval is the span of {', '.join(published)}" if others else ""
     return replace(
         first, facts=facts, recall=_recalled(facts, question), said=f"{first.said}{span}"
     )

@@ -297,9 +297,9 @@ def means(s: ProblemArrays) -> Means:
     for code, name in enumerate(ACTIVATIONS):
         chosen = s.activation == code
         if np.any(chosen):
-            found = hermite.features(name, radius[chosen])
-            coefficients[chosen] = found.coefficients
-            for array, values in zip(moments, found[1:], strict=True):
+            features = hermite.features(name, radius[chosen])
+            coefficients[chosen] = features.coefficients
+            for array, values in zip(moments, features[1:], strict=True):
                 array[chosen] = values
     return Means(square, shared, hermite.Features(coefficients, *moments))
 
@@ -307,14 +307,14 @@ def means(s: ProblemArrays) -> Means:
 def first_gradient_readout(s: ProblemArrays, h: Means) -> Readout:
     """The first gradient, asked for a bare token. Equations (20) to (22)."""
     c = _constants(s, hermite.unit_constants)
-    asked, stored = c["coefficients"], h.moments.coefficients
+    bare, stored = c["coefficients"], h.moments.coefficients
     V, N, L, d, m = s.vocab, s.samples, s.length, s.effective_dim, s.width
     others, radius = L - 1, np.sqrt(h.square)
     # The overlap of the token with a mean, over the lengths: shifted by 1/(L r) if it is in it.
     shift = 1 / (L * radius)
     variance = others / (L**2 * d * h.square)
     elsewhere = variance + shift**2 / d
-    products = [asked[..., j] * stored[..., j] for j in range(7)]
+    products = [bare[..., j] * stored[..., j] for j in range(7)]
     mean = products[0] + products[2] * elsewhere + 3 * products[4] * elsewhere**2
     signal = sum(
         p * gain for p, gain in zip(products[1:], _shifts(shift, variance, d), strict=True)
@@ -322,7 +322,7 @@ def first_gradient_readout(s: ProblemArrays, h: Means) -> Readout:
     # In one dimension an even kernel has none at all; what is divided by it is to stay finite.
     signal = np.maximum(signal, 1e-12 * np.abs(mean))
     slope, curve = products[1] / radius, 2 * products[2] / h.square
-    length_slope = asked[..., 0] * stored[..., 2] / (np.sqrt(2) * h.square)
+    length_slope = bare[..., 0] * stored[..., 2] / (np.sqrt(2) * h.square)
 
     linear = (slope / (L * signal)) ** 2
     curved = (curve / (2 * L**2)) ** 2 * 2 / d**2
@@ -340,7 +340,7 @@ def first_gradient_readout(s: ProblemArrays, h: Means) -> Readout:
     # The mean of V tokens overlaps each by 1/V on average, and by 1/√(V d) more or less.
     bias = mean / signal + np.sqrt(linear) * others / V
     loose = linear * ((others / V) ** 2 * V / d + np.where(s.marked, 1 / d, 0))
-    drawn = c["square"] * shared + (c["square"] - asked[..., 0] ** 2) * stored[..., 0] ** 2
+    drawn = c["square"] * shared + (c["square"] - bare[..., 0] ** 2) * stored[..., 0] ** 2
     loose = loose + np.maximum(drawn, 0) / m / signal**2
     weights = np.stack([stored[..., j] * marked_square ** (j / 2) for j in (1, 2, 3)], axis=-1)
     token = np.einsum("...i,...ij,...j->...", weights, c["weighted"], weights) - signal**2

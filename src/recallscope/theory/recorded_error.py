@@ -65,8 +65,8 @@ def error_near(
     """The error at an expected accuracy, by problems that are alike; None if there are none.
 
     >>> known = {"vocab": np.array([64.0, 128.0])}
-    >>> found = error_near({"vocab": 64.0}, 0.5, known, np.array([0.5, 0.5]), np.array([0.4, 0.6]))
-    >>> found.problems, round(found.most, 3)
+    >>> error = error_near({"vocab": 64.0}, 0.5, known, np.array([0.5, 0.5]), np.array([0.4, 0.6]))
+    >>> error.problems, round(error.most, 3)
     (2, 0.1)
     """
     distance = ((predicted - expected) / _CLOSE) ** 2
@@ -106,4 +106,4 @@ def recorded(name: str) -> dict[str, np.ndarray]:
         except ValueError:
             return np.array(values)
 
-    return {each: column(each) for each in rows[0]}
+    return {heading: column(heading) for heading in rows[0]}

@@ -24,8 +24,8 @@ def scope(problem: Problem) -> str:
     steps = "three gradient steps on one batch: not a model that is trained to the end"
     if not problem.part("learner").closed_form:
         steps = f"learnt by {problem.learner}"
-    said = f"{model}, {steps}"
-    return f"{said[0].upper()}{said[1:]}."
+    sentence = f"{model}, {steps}"
+    return f"{sentence[0].upper()}{sentence[1:]}."
 
 
 def exposures(problem: Problem) -> str:

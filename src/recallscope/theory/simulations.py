@@ -21,8 +21,8 @@ def recorded_error(
 
     Near problems have the same kind of model, and similar sizes and predicted accuracies.
 
-    >>> found = recorded_error(Problem(vocab=512, samples=8192, dim=64, length=32))
-    >>> found.problems, found.mean < 0.02
+    >>> error = recorded_error(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> error.problems, error.mean < 0.02
     (40, True)
     """
     known, simulated, predicted = simulations()
@@ -43,18 +43,18 @@ def simulated_comparisons() -> list[ComparedProblem]:
     """The simulated problems, each with what is predicted today."""
     _, simulated, predicted = simulations()
     rows = recorded("simulated.csv")
-    found = []
+    comparisons = []
     for place, values in enumerate(zip(*rows.values(), strict=True)):
         row = dict(zip(rows, values, strict=True))
         sizes = {name: int(row[name]) for name in _SIZES if row[name]}
         options = {"activation": str(row["activation"]) or None, "embedding": str(row["embedding"])}
         options["trigger_in_values"] = row["trigger_in_values"] == "True"
         both = (
-            {name: float(column[place]) for name, column in each._asdict().items()}
-            for each in (predicted, simulated)
+            {name: float(column[place]) for name, column in table._asdict().items()}
+            for table in (predicted, simulated)
         )
-        found.append(ComparedProblem(Problem.from_dict(sizes | options), *both))
-    return found
+        comparisons.append(ComparedProblem(Problem.from_dict(sizes | options), *both))
+    return comparisons
 
 
 @cache

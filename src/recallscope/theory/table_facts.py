@@ -41,8 +41,8 @@ def first_gradient_facts(tokens: Rows, outputs: Rows) -> dict[float, float]:
     Infinite where this fraction is recalled even of facts about all rows, or about 32,768 of them.
 
     >>> rows = np.random.default_rng(0).standard_normal((2, 1024, 32))
-    >>> found = first_gradient_facts(*rows)
-    >>> [round(found[share], -1) for share in (0.5, 0.9)]
+    >>> capacity = first_gradient_facts(*rows)
+    >>> [round(capacity[share], -1) for share in (0.5, 0.9)]
     [100.0, 30.0]
     """
     most = min(len(tokens), _MOST_ROWS)
@@ -86,9 +86,9 @@ def _first_gradient_recall(tokens: Rows, outputs: Rows, size: int) -> float:
         chosen = random.choice(len(tokens), size=size, replace=False)
         keys, labels = tokens[chosen], outputs[chosen] - outputs[chosen].mean(axis=0)
         label_of = random.permutation(size)
-        asked = random.choice(size, size=reads, replace=False)
-        read = labels[label_of].T @ (keys @ keys[asked].T)
-        right += int(((labels @ read).argmax(axis=0) == label_of[asked]).sum())
+        tested = random.choice(size, size=reads, replace=False)
+        read = labels[label_of].T @ (keys @ keys[tested].T)
+        right += int(((labels @ read).argmax(axis=0) == label_of[tested]).sum())
     return right / (memories * reads)
 
 

@@ -79,8 +79,8 @@ def table_moments(tokens: Rows, outputs: Rows) -> TableMoments:
     """The moments of a table.
 
     >>> rng = np.random.default_rng(0)
-    >>> found = table_moments(rng.standard_normal((512, 8)) + 3, rng.standard_normal((512, 8)))
-    >>> found.mean.round(), found.covariance.trace().round()
+    >>> moments = table_moments(rng.standard_normal((512, 8)) + 3, rng.standard_normal((512, 8)))
+    >>> moments.mean.round(), moments.covariance.trace().round()
     (array([3., 3., 3., 3., 3., 3., 3., 3.]), np.float64(8.0))
     """
     tokens, outputs = (np.asarray(rows, dtype=np.float64) for rows in (tokens, outputs))

@@ -38,11 +38,11 @@ def drawn_as_tables(problem: Problem) -> bool:
 
 
 def tables_of(
-    problem: Problem, given: Embeddings | None, count: int
+    problem: Problem, arrays: Embeddings | None, count: int
 ) -> list[Callable[[], Embeddings]]:
     """How to make the arrays of a problem, or each of so many that its family draws."""
-    if given is not None:
-        return [lambda: given]
+    if arrays is not None:
+        return [lambda: arrays]
     draw = problem.part("embedding").draw
     return [partial(draw, problem, seed, np.float64) for seed in range(count)]
 
@@ -117,7 +117,7 @@ def predict_table(
     """
     draws = max(_DRAWS // len(tables), 1)
     check_memory(problem, draws)
-    found: dict[str, list[float]] = {name: [] for name in _ACCURACIES}
+    accuracies: dict[str, list[float]] = {name: [] for name in _ACCURACIES}
     budgets, dims = [], []
     for number, make in enumerate(tables):
         done = number / len(tables)
@@ -130,13 +130,13 @@ def predict_table(
         vectors = gained[:, None] * table.trigger + pulled
         attended, read = attention_shares(moments, vectors, table.trigger, problem.length)
         per_fact = problem.samples / problem.vocab
-        found["attention_accuracy"] += attended.mean(axis=1).tolist()
+        accuracies["attention_accuracy"] += attended.mean(axis=1).tolist()
         for batch, (mine, others) in enumerate(zip(attended, read, strict=True)):
             progress(done + batch / draws / len(tables), 1.0)
-            found["recall_accuracy"].append(
+            accuracies["recall_accuracy"].append(
                 read_memory(moments, per_fact, mine, others, _READS, random)
             )
-            found["first_gradient_accuracy"].append(
+            accuracies["first_gradient_accuracy"].append(
                 read_gradient(moments, per_fact, problem.length, _READS, random)
             )
         budgets.append(_budget(moments, problem, np.asarray(table.trigger, dtype=float)))
@@ -149,10 +149,12 @@ def predict_table(
         )
         del table, moments  # before the next one is drawn
     return Answer(
-        accuracies={name: float(np.mean(values)) for name, values in found.items()},
-        errors={name: standard_error(values, len(tables)) for name, values in found.items()},
+        accuracies={name: float(np.mean(values)) for name, values in accuracies.items()},
+        errors={name: standard_error(values, len(tables)) for name, values in accuracies.items()},
         noise={
-            stage: {term: float(np.mean([each[stage][term] for each in budgets])) for term in terms}
+            stage: {
+                term: float(np.mean([budget[stage][term] for budget in budgets])) for term in terms
+            }
             for stage, terms in budgets[0].items()
         },
         quantities={name: float(np.mean([dim[name] for dim in dims])) for name in dims[0]},
@@ -169,11 +171,11 @@ def _budget(
     table: TableMoments, problem: Problem, trigger: Float[np.ndarray, " d"]
 ) -> dict[str, dict[str, float]]:
     """Variances of both stages in units of their squared signals."""
-    found = {
+    stages = {
         "attention": attention_terms(table, problem.samples, problem.length, trigger),
         "recall": recall_terms(table, problem.samples),
     }
     return {
         stage: {name: variance / (signal**2 or 1.0) for name, variance in terms.items()}
-        for stage, (signal, terms) in found.items()
+        for stage, (signal, terms) in stages.items()
     }

@@ -48,55 +48,55 @@ def attention_shares(
     """
     scores = vectors @ table.tokens.T
     order = np.argsort(scores, axis=1)
-    found, read = np.empty_like(scores), np.empty_like(scores)
+    attended, read = np.empty_like(scores), np.empty_like(scores)
     ranks = np.arange(table.vocab + 1) / table.vocab
     highest = np.diff(ranks ** (length - 1)) if length > 1 else np.zeros(table.vocab)
-    for each, mine in enumerate(scores):
-        below = np.searchsorted(mine[order[each]], mine + vectors[each] @ trigger)
-        found[each] = (below / table.vocab) ** (length - 1)
-        read[each, order[each]] = highest
-    return found, read
+    for draw, mine in enumerate(scores):
+        below = np.searchsorted(mine[order[draw]], mine + vectors[draw] @ trigger)
+        attended[draw] = (below / table.vocab) ** (length - 1)
+        read[draw, order[draw]] = highest
+    return attended, read
 
 
 def read_memory(
     table: TableMoments,
     per_fact: float,
-    found: Shares,
+    attended: Shares,
     read: Shares,
     reads: int,
     random: np.random.Generator,
 ) -> float:
     """Recall of the third step: the fraction of tests that find the trigger and are right.
 
-    `found` and `read` are how often tokens are read where they are marked, and where they are not.
+    `attended` and `read` are how often tokens are read where they are marked, and where not.
     """
-    total = float(found.sum())
-    if total < 1e-4 * len(found):
+    total = float(attended.sum())
+    if total < 1e-4 * len(attended):
         return 0.0
     # Tokens as often as tests with them find the trigger, spread evenly.
     places = (np.arange(reads) + random.random()) / reads * total
-    asked = np.minimum(np.searchsorted(np.cumsum(found), places), len(found) - 1)
-    overlaps = (table.tokens + table.mean) @ (table.tokens[asked] + table.mean).T
-    stored = _seen(random, per_fact, found, reads) * overlaps
+    tokens = np.minimum(np.searchsorted(np.cumsum(attended), places), len(attended) - 1)
+    overlaps = (table.tokens + table.mean) @ (table.tokens[tokens] + table.mean).T
+    stored = _seen(random, per_fact, attended, reads) * overlaps
     besides = np.zeros(reads)
-    if found.min() < 1:  # samples that were read elsewhere store their label there
-        times = _seen(random, per_fact, 1 - found, reads)
+    if attended.min() < 1:  # samples that were read elsewhere store their label there
+        times = _seen(random, per_fact, 1 - attended, reads)
         share = read / max(read.sum(), 1e-300)
         mean = share @ overlaps
         spread = np.sqrt(np.maximum(share @ overlaps**2 - mean**2, 0.0))
         noise = 0.0 if math.isinf(per_fact) else np.sqrt(times) * spread
         elsewhere = times * mean + noise * random.standard_normal(overlaps.shape)
-        stored, besides = stored + elsewhere, elsewhere[asked, np.arange(reads)]
-    fact = Fact(overlaps[asked, np.arange(reads)], besides, found[asked], per_fact)
-    return total / len(found) * _right(table, stored, asked, fact, random)
+        stored, besides = stored + elsewhere, elsewhere[tokens, np.arange(reads)]
+    fact = Fact(overlaps[tokens, np.arange(reads)], besides, attended[tokens], per_fact)
+    return total / len(attended) * _right(table, stored, tokens, fact, random)
 
 
 def read_gradient(
     table: TableMoments, per_fact: float, length: int, reads: int, random: np.random.Generator
 ) -> float:
     """Accuracy of the first gradient: every sample stores all of its tokens, one part in L each."""
-    asked = random.integers(table.vocab, size=reads)
-    overlaps = (table.tokens + table.mean) @ (table.tokens[asked] + table.mean).T
+    tokens = random.integers(table.vocab, size=reads)
+    overlaps = (table.tokens + table.mean) @ (table.tokens[tokens] + table.mean).T
     times = _seen(random, per_fact, np.ones(table.vocab), reads)
     mean, spread = overlaps.mean(axis=0), overlaps.std(axis=0)
     distractors = (length - 1) * times
@@ -105,8 +105,8 @@ def read_gradient(
     if math.isfinite(per_fact):
         stored = stored + np.sqrt(distractors) * spread * random.standard_normal(overlaps.shape)
         besides = math.sqrt(per_fact * (length - 1)) * spread * random.standard_normal(reads)
-    own = overlaps[asked, np.arange(reads)] + (length - 1) * mean
-    return _right(table, stored, asked, Fact(own, besides, np.ones(reads), per_fact), random)
+    own = overlaps[tokens, np.arange(reads)] + (length - 1) * mean
+    return _right(table, stored, tokens, Fact(own, besides, np.ones(reads), per_fact), random)
 
 
 def _seen(
@@ -120,7 +120,7 @@ def _seen(
 def _right(
     table: TableMoments,
     stored: Float[np.ndarray, "V reads"],
-    asked: Int64[np.ndarray, " reads"],
+    tokens: Int64[np.ndarray, " reads"],
     fact: Fact,
     random: np.random.Generator,
 ) -> float:
@@ -129,11 +129,11 @@ def _right(
     Its label q wins over q' if the right fact's weight times (q·q − q·q') is more than what all
     else gives q' beyond q. So the weight has to be between two numbers.
     """
-    columns = np.arange(len(asked))
+    columns = np.arange(len(tokens))
     stored = stored.copy()
-    stored[asked, columns] = 0.0
+    stored[tokens, columns] = 0.0
     labels = np.argsort(random.random(stored.shape), axis=0)  # a permutation for each read
-    label = labels[asked, columns]
+    label = labels[tokens, columns]
     by_label = np.empty_like(stored)
     np.put_along_axis(by_label, labels, stored, axis=0)
     scores = table.outputs @ (table.outputs.T @ by_label)

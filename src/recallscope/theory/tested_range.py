@@ -29,12 +29,12 @@ def outside(problem: Problem, ranges: Ranges) -> list[str]:
     >>> outside(Problem(vocab=512, samples=1, dim=8, length=4), {"dim": (16, 512)})
     ['dim 8 < 16']
     """
-    found = []
+    phrases = []
     for name, (smallest, largest) in ranges.items():
         size = tested_size(problem, name)
-        if size is not None and (said := beyond(name, size, (smallest, largest))):
-            found.append(said)
-    return found
+        if size is not None and (phrase := beyond(name, size, (smallest, largest))):
+            phrases.append(phrase)
+    return phrases
 
 
 def beyond(name: str, size: float, ends: tuple[float, float]) -> str | None:

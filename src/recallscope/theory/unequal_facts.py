@@ -80,8 +80,8 @@ def kept_facts(
     """Return the facts that a memory of hidden units and outputs in R^d keeps; None if unsolved.
 
     >>> p = np.arange(1.0, 257) ** -1
-    >>> found = kept_facts(p / p.sum(), math.inf, labels=256, hidden=26, dim=26)
-    >>> round(found.recall, 2), round(found.per_fact, 2), found.kept
+    >>> kept = kept_facts(p / p.sum(), math.inf, labels=256, hidden=26, dim=26)
+    >>> round(kept.recall, 2), round(kept.per_fact, 2), kept.kept
     (0.71, 0.19, 40)
     """
     frequencies = grouped(np.ones(len(probability)), probability, _FINE)

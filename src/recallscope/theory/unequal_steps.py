@@ -65,18 +65,20 @@ def three_steps(
     facts: UnequalFacts, samples: float, length: int, random: np.random.Generator
 ) -> Steps:
     """Return the accuracy of each fact after three steps on one training set."""
-    found = _attention(facts, samples, length, random)
-    scores = facts.tokens @ found.vector
+    first_steps = _attention(facts, samples, length, random)
+    scores = facts.tokens @ first_steps.vector
     order = np.argsort(scores)
     below = np.concatenate([[0.0], cumulated(facts.others[order])]) ** (length - 1)
-    bonus = facts.trigger @ found.vector
+    bonus = facts.trigger @ first_steps.vector
     ranks = _Ranks(order, below, np.searchsorted(scores[order], scores + bonus, side="right"))
     attention = below[ranks.beaten]
-    memory = _memory(facts, found.seen, ranks, samples, random)
+    memory = _memory(facts, first_steps.seen, ranks, samples, random)
     return Steps(
         attention=attention,
         recall=_recall(_answers(facts, memory), ranks),
-        first_gradient=(_answers(facts, found.first) == np.arange(len(attention))).astype(float),
+        first_gradient=(_answers(facts, first_steps.first) == np.arange(len(attention))).astype(
+            float
+        ),
     )
 
 
@@ -135,8 +137,8 @@ def _memory(
         elsewhere = _mean_elsewhere(facts, seen - kept, ranks)
     else:
         times = np.rint(seen * samples).astype(np.int64)
-        found = random.binomial(times, attention)
-        kept, lost = found / samples, times - found
+        hits = random.binomial(times, attention)
+        kept, lost = hits / samples, times - hits
         if lost.sum() > _MOST_DRAWN:
             elsewhere = _mean_elsewhere(facts, lost / samples, ranks)
         else:
@@ -170,12 +172,12 @@ def _drawn_elsewhere(
 def _answers(facts: UnequalFacts, memory: Float[np.ndarray, "d d"]) -> Int64[np.ndarray, " V"]:
     """The fact whose label has the highest logit, for each token."""
     reads, V = facts.tokens @ memory.T, len(facts.tokens)
-    found = np.empty(V, dtype=np.int64)
+    labels = np.empty(V, dtype=np.int64)
     rows = max(_AT_ONCE // V, 1)
     for start in range(0, V, rows):
         part = slice(start, start + rows)
-        found[part] = (reads[part] @ facts.outputs.T).argmax(axis=1)
-    return found
+        labels[part] = (reads[part] @ facts.outputs.T).argmax(axis=1)
+    return labels
 
 
 def _recall(answers: Int64[np.ndarray, " V"], ranks: _Ranks) -> Shares:

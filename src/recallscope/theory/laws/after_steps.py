@@ -88,22 +88,22 @@ class AfterSteps(Law):
     def untested(self, problem: Problem) -> list[str]:
         """What else of a problem it was not compared at."""
         filled, batches = _filled(problem), _batches(problem)
-        found = end_answers.untested(problem)
+        choices = end_answers.untested(problem)
         if filled > FARTHEST:
-            found.append(f"{filled:.3g} times the parameters of the threshold > {FARTHEST:g}")
+            choices.append(f"{filled:.3g} times the parameters of the threshold > {FARTHEST:g}")
         if batches > _MOST_BATCHES:
-            found.append(f"{batches:.3g} batches in a pass > {_MOST_BATCHES}")
-        return found
+            choices.append(f"{batches:.3g} batches in a pass > {_MOST_BATCHES}")
+        return choices
 
     def explain(self, problem: Problem, answer: Answer) -> str:
         """A sentence or more on an answer."""
-        found = answer.quantities
-        steps, more_steps = (math.ceil(found[f"steps_to_{target}"]) for target in (0.9, 0.99))
+        quantities = answer.quantities
+        steps, more_steps = (math.ceil(quantities[f"steps_to_{target}"]) for target in (0.9, 0.99))
         return (
-            f"The memory has {found['times_the_edge']:.2f} times the parameters that store every "
-            f"fact. About {steps} steps, that is {found['passes_to_0.9']:.3g} exposures of each "
-            f"fact, bring recall to 0.9, and {more_steps} to 0.99; 90 % of trainings take {FACTOR} "
-            f"times fewer to {FACTOR} times more."
+            f"The memory has {quantities['times_the_edge']:.2f} times the parameters that store "
+            f"every fact. About {steps} steps, that is {quantities['passes_to_0.9']:.3g} exposures "
+            f"of each fact, bring recall to 0.9, and {more_steps} to 0.99; 90 % of trainings take "
+            f"{FACTOR} times fewer to {FACTOR} times more."
         )
 
 

@@ -32,7 +32,7 @@ class AllenZhuLi(PublishedLaw):
             return Ends(seen / _FEW, 0.0, interpolated)
         return Ends(interpolated, interpolated, interpolated)
 
-    def said(self, question: Question) -> str:
+    def in_words(self, question: Question) -> str:
         """The bits, and where they are a guess."""
         few = ", a guess: nothing is published below 100" if question.exposures < _FEW else ""
         return (

@@ -81,10 +81,10 @@ class AtMinimum(Law):
 
     def untested(self, problem: Problem) -> list[str]:
         """What else of a problem it was not compared at."""
-        found = end_answers.untested(problem)
+        choices = end_answers.untested(problem)
         if frequencies_of(problem, problem.vocab) is None:
-            return found
-        return [*found, *outside(problem, _UNEQUAL), *_wide(problem.width)]
+            return choices
+        return [*choices, *outside(problem, _UNEQUAL), *_wide(problem.width)]
 
     def recorded_error(
         self, problem: Problem, accuracy: str, expected: float
@@ -117,14 +117,16 @@ class AtMinimum(Law):
             probability = zipf(facts, question.zipf_exponent)
             sizes["zipf_exponent"] = question.zipf_exponent
             tested |= _UNEQUAL
-        far = [each for name, size in sizes.items() if (each := beyond(name, size, tested[name]))]
+        far = [
+            unlike for name, size in sizes.items() if (unlike := beyond(name, size, tested[name]))
+        ]
         far += _wide(question.width) if unequal else []
         wider = 1 + _WIDENS * max(beyond_by(size, tested[name]) for name, size in sizes.items())
         # The threshold may be a little off, and recall changes much around it.
         moved = 1 + wider * error_of_edge
         full = edge(answers, facts, outputs)
 
-        def found(factor: float) -> tuple[float, float]:
+        def recall_and_facts(factor: float) -> tuple[float, float]:
             """Recall and the facts that are stored, with so many times the parameters."""
             if not unequal:
                 every = equally_often(facts)
@@ -134,7 +136,9 @@ class AtMinimum(Law):
             kept = kept_facts(probability, math.inf, answers, hidden, outputs)
             return (math.nan, math.nan) if kept is None else (kept.recall, float(kept.kept))
 
-        (recall, fewer, more), stored = zip(*map(found, (1.0, 1 / moved, moved)), strict=True)
+        (recall, fewer, more), stored = zip(
+            *map(recall_and_facts, (1.0, 1 / moved, moved)), strict=True
+        )
         if math.isnan(recall + fewer + more):
             return "the equations of its memory were not solved at these sizes"
         error = _error_of_memory(answers, facts, dim, question.width, recall, unequal)

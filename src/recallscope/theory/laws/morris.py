@@ -26,7 +26,7 @@ class Morris(PublishedLaw):
         """The same for all facts."""
         return if_saturated(_BITS, question)
 
-    def said(self, question: Question) -> str:
+    def in_words(self, question: Question) -> str:
         """The number."""
         return f"{_BITS.value:g} bits per trained parameter, of random strings"
 

@@ -26,7 +26,7 @@ class Nichani(PublishedLaw):
         """Facts count as many bits as an answer has."""
         return if_saturated(Ends(*(_FACTS * question.bits,) * 3), question)
 
-    def said(self, question: Question) -> str:
+    def in_words(self, question: Question) -> str:
         """The number."""
         return f"{_FACTS:g} facts per trained parameter"
 

@@ -107,17 +107,17 @@ def recall_at(
 def classes_of(facts: int, exponent: float) -> tuple[Float[np.ndarray, " k"], ...]:
     """Facts by frequency: how many there are in each class, and what part of all samples.
 
-    >>> count, asked = classes_of(1000, 1.0)
-    >>> round(float(count.sum())), round(float(asked.sum()), 3)
+    >>> count, fraction = classes_of(1000, 1.0)
+    >>> round(float(count.sum())), round(float(fraction.sum()), 3)
     (1000, 1.0)
-    >>> bool(asked[0] / count[0] > asked[-1] / count[-1])
+    >>> bool(fraction[0] / count[0] > fraction[-1] / count[-1])
     True
     """
     if not exponent:
         return np.array([float(facts)]), np.ones(1)
     ends = np.unique(np.geomspace(1, facts, min(_CLASSES, facts)).round())
-    asked = [frequent_fraction(float(end), facts, exponent) for end in ends]
-    return np.diff(ends, prepend=0.0), np.diff(asked, prepend=0.0)
+    fractions = [frequent_fraction(float(end), facts, exponent) for end in ends]
+    return np.diff(ends, prepend=0.0), np.diff(fractions, prepend=0.0)
 
 
 def sizes_of(question: Question) -> dict[str, float]:
@@ -136,24 +136,24 @@ def sizes_of(question: Question) -> dict[str, float]:
 
 def recalled(constants: Constants, question: Question, exposures: float) -> tuple[float, float]:
     """Return the recalled fraction of what is asked, and of the facts."""
-    count, asked = classes_of(question.facts, question.zipf_exponent)
+    count, fraction = classes_of(question.facts, question.zipf_exponent)
     sizes = sizes_of(question) | {"examples": question.facts * exposures}
-    seen = sizes | {"exposures": exposures * asked * question.facts / count}
+    seen = sizes | {"exposures": exposures * fraction * question.facts / count}
     slower = getattr(constants, question.method, 1.0) * constants.gated**question.gated
     space = 1.0
     if question.partial:
         slower, space = slower * constants.partial, constants.space
-    found = recall_at(constants, seen, slower, space)
-    return float(asked @ found), float(count @ found) / question.facts
+    recall = recall_at(constants, seen, slower, space)
+    return float(fraction @ recall), float(count @ recall) / question.facts
 
 
 def spread_near(sizes: Mapping[str, float], value: float, alike: Bool[np.ndarray, " n"]) -> float:
     """How far off 90 % of trainings near such sizes were, of those that are alike."""
     rows = recorded(SMALL_MODELS)
     known = {name: rows[name] for name in sizes}
-    found = error_near(sizes, value, known, rows["expected"], rows["recall"], alike)
-    assert found is not None
-    return found.most
+    error = error_near(sizes, value, known, rows["expected"], rows["recall"], alike)
+    assert error is not None
+    return error.most
 
 
 def _around(value: float, most: float) -> Ends:
@@ -186,10 +186,10 @@ class SmallTransformers(LawOfModels):
             limit = Limit.EXPOSURES if often - value > 1 - often else Limit.CAPACITY
         return Capacity(
             recall=_around(value, most),
-            facts=Ends(*(question.facts * each for each in _around(stored, most))),
+            facts=Ends(*(question.facts * fraction for fraction in _around(stored, most))),
             limit=limit,
             extrapolated=[
-                said for name in sizes if (said := beyond(name, sizes[name], ranges[name]))
+                unlike for name in sizes if (unlike := beyond(name, sizes[name], ranges[name]))
             ],
             said=(
                 f"{sizes['load']:.2g} bits per trained parameter, {question.exposures:,.0f} "

@@ -44,14 +44,14 @@ def _slopes(s: ProblemArrays, stage: str, term: str) -> dict[str, float]:
 
 
 def untested_parts(problem: Problem) -> list[str]:
-    found = []
+    choices = []
     if problem.embedding not in _EMBEDDINGS:
-        found.append(f"embedding {problem.embedding}")
+        choices.append(f"embedding {problem.embedding}")
     elif problem.dim >= problem.vocab:
-        found.append(f"dim {problem.dim} >= vocab {problem.vocab}")
+        choices.append(f"dim {problem.dim} >= vocab {problem.vocab}")
     if problem.activation not in _ACTIVATIONS:
-        found.append(f"activation {problem.activation}")
-    return found
+        choices.append(f"activation {problem.activation}")
+    return choices
 
 
 @dataclass(frozen=True)
@@ -76,23 +76,28 @@ class ClosedForms(Law):
     def predict(self, problems: Sequence[Problem], given: Given) -> list[Answer]:
         """An answer for each of the problems."""
         s = arrays_of(problems)
-        found = analyse(s)
-        numbers = np.array(found.accuracies)
+        analysis = analyse(s)
+        numbers = np.array(analysis.accuracies)
         known = np.isfinite(numbers).all(axis=0)
-        named = [dict(zip(Accuracies._fields, each, strict=True)) for each in numbers.T.tolist()]
+        named = [
+            dict(zip(Accuracies._fields, values, strict=True)) for values in numbers.T.tolist()
+        ]
         if not given.details:
             return [
-                Answer(accuracies=each) if fine else Answer(reason=OVERFLOW)
-                for each, fine in zip(named, known.tolist(), strict=True)
+                Answer(accuracies=values) if fine else Answer(reason=OVERFLOW)
+                for values, fine in zip(named, known.tolist(), strict=True)
             ]
-        terms = budget(s, found)
-        binding = dominant(s, found, terms)
+        terms = budget(s, analysis)
+        binding = dominant(s, analysis, terms)
         for noises in terms.values():  # what the population leaves of order 1/N is shown as 0
             noises.update(
-                {name: np.where(each > 1e-60, each, 0.0) for name, each in noises.items()}
+                {
+                    name: np.where(variance > 1e-60, variance, 0.0)
+                    for name, variance in noises.items()
+                }
             )
         answers = []
-        for place, each in enumerate(named):
+        for place, accuracies in enumerate(named):
             if not known[place]:
                 answers.append(Answer(reason=OVERFLOW))
                 continue
@@ -100,7 +105,7 @@ class ClosedForms(Law):
             slopes = _slopes(s.take([place]), stage, term)
             answers.append(
                 Answer(
-                    accuracies=each,
+                    accuracies=accuracies,
                     noise={
                         stage: {name: float(variance[place]) for name, variance in noises.items()}
                         for stage, noises in terms.items()
@@ -116,8 +121,8 @@ class ClosedForms(Law):
     def bottleneck(self, problems: Sequence[Problem], accuracy: str) -> list[tuple[str, str]]:
         """The stage and the noise that limit an accuracy."""
         s = arrays_of(problems)
-        found = analyse(s)
-        return dominant(s, found, budget(s, found), accuracy)
+        analysis = analyse(s)
+        return dominant(s, analysis, budget(s, analysis), accuracy)
 
     def explain(self, problem: Problem, answer: Answer) -> str:
         """A sentence or more on an answer."""

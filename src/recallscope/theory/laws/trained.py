@@ -36,7 +36,7 @@ _LEAST_SNR, _ON_THE_EDGE = 1e-3, 0.02
 _COLUMNS = {"recall_accuracy": "recall", "attention_accuracy": "attention"}
 
 
-def _if_found(problem: Problem) -> dict[str, float]:
+def _accuracies_if_found(problem: Problem) -> dict[str, float]:
     end = end_of_training(problem)
     return {"recall_accuracy": end.recall_if_found, "attention_accuracy": end.attention}
 
@@ -73,13 +73,13 @@ class AfterTraining(Law):
     def _intervals(self, problem: Problem) -> dict[str, tuple[float, float]]:
         end = end_of_training(problem)
         wider = 1 + _WIDENS * (distance(problem, _TESTED) or 0.0)
-        found = {}
-        for accuracy, value in _if_found(problem).items():
+        intervals = {}
+        for accuracy, value in _accuracies_if_found(problem).items():
             error = self.recorded_error(problem, accuracy, value)
             most = 1.0 if error is None else error.wider(wider).most
-            low = max(value - most, 0.0) if end.found > _SURE else 0.0
-            found[accuracy] = (low, min(value + most, 1.0))
-        return found
+            low = max(value - most, 0.0) if end.trigger_found > _SURE else 0.0
+            intervals[accuracy] = (low, min(value + most, 1.0))
+        return intervals
 
     def untested(self, problem: Problem) -> list[str]:
         """What else of a problem it was not compared at."""
@@ -105,7 +105,7 @@ class AfterTraining(Law):
             alike = rows["width"] > 0
         return error_near(
             here,
-            _if_found(problem)[accuracy],
+            _accuracies_if_found(problem)[accuracy],
             {
                 "trigger_snr": np.maximum(rows["trigger_snr"], _LEAST_SNR),
                 "away": np.maximum(np.abs(rows["share_of_edge"] - 1), _ON_THE_EDGE),
@@ -118,19 +118,19 @@ class AfterTraining(Law):
     def comparisons(self) -> list[ComparedProblem]:
         """The problems it was compared with."""
         rows = recorded("trained.csv")
-        found = []
+        comparisons = []
         for place, learner in enumerate(rows["learner"]):
             sizes = {name: int(rows[name][place]) for name in _SIZES}
             if width := int(rows["width"][place]):
                 sizes |= {"width": width}
             both = (
-                {name: float(rows[f"{of}{each}"][place]) for name, each in _COLUMNS.items()}
+                {name: float(rows[f"{of}{accuracy}"][place]) for name, accuracy in _COLUMNS.items()}
                 for of in ("predicted_", "")
             )
-            found.append(
+            comparisons.append(
                 ComparedProblem(Problem.from_dict({**sizes, "learner": str(learner)}), *both)
             )
-        return found
+        return comparisons
 
     def seconds(self, problem: Problem) -> float:
         """About how long a prediction takes."""

@@ -41,7 +41,7 @@ def unequal_steps(problem: Problem, given: Given = NOTHING_GIVEN) -> list[Steps]
     """Return the accuracy of each fact after three steps, for some embeddings and training sets.
 
     >>> problem = Problem(vocab=64, samples=512, dim=16, length=4, frequencies="zipf")
-    >>> np.mean([each.recall[:8].mean() for each in unequal_steps(problem)]).round(1)
+    >>> np.mean([steps.recall[:8].mean() for steps in unequal_steps(problem)]).round(1)
     np.float64(0.4)
     """
     table_prediction.check_memory(problem)
@@ -51,7 +51,7 @@ def unequal_steps(problem: Problem, given: Given = NOTHING_GIVEN) -> list[Steps]
     assert marked is not None
     even = np.full(problem.vocab, 1 / problem.vocab)
     others = marked if problem["distractor_frequencies"] == "same" else even
-    found = []
+    draws_of_steps = []
     for place in range(draws):
         given.progress(place, draws)
         table, random = tables[place % len(tables)](), np.random.default_rng([45, place])
@@ -64,23 +64,23 @@ def unequal_steps(problem: Problem, given: Given = NOTHING_GIVEN) -> list[Steps]
             marked=marked,
             others=others,
         )
-        found.append(three_steps(facts, problem.samples, problem.length, random))
-    return found
+        draws_of_steps.append(three_steps(facts, problem.samples, problem.length, random))
+    return draws_of_steps
 
 
-def _answer(problem: Problem, found: list[Steps]) -> Answer:
+def _answer(problem: Problem, draws: list[Steps]) -> Answer:
     marked = frequencies_of(problem, problem.vocab)
     names = ("attention_accuracy", "recall_accuracy", "first_gradient_accuracy")
-    each = {
-        name: np.array([steps[which] @ marked for steps in found])
+    by_accuracy = {
+        name: np.array([steps[which] @ marked for steps in draws])
         for which, name in enumerate(names)
     }
-    per_fact = np.mean([steps.recall for steps in found], axis=0)
+    per_fact = np.mean([steps.recall for steps in draws], axis=0)
     return Answer(
-        accuracies={name: float(values.mean()) for name, values in each.items()},
+        accuracies={name: float(values.mean()) for name, values in by_accuracy.items()},
         errors={
             name: float(values.std(ddof=1)) / math.sqrt(len(values))
-            for name, values in each.items()
+            for name, values in by_accuracy.items()
         },
         quantities={
             "recall_per_fact": float(per_fact.mean()),
@@ -113,12 +113,12 @@ class UnequalFrequencies(Law):
             return "it is about facts of unequal frequency"
         if reason := no_form_for_parts(problem, _FREE):
             return reason
-        for given, name in (
+        for chosen, name in (
             (problem.regime != "limit", "finite steps"),
             (problem.width is not None, "an MLP"),
             (problem.trigger_in_values, "a trigger in the values"),
         ):
-            if given:
+            if chosen:
                 return f"no law of three steps for {name} with facts of unequal frequency"
         return None
 
@@ -130,11 +130,11 @@ class UnequalFrequencies(Law):
                 answers.append(Answer(reason=NEEDS_ARRAYS))
                 continue
             if (seconds := self.seconds(problem)) > _MOST_SECONDS:
-                said = f"no prediction: it would take about {seconds / 60:,.0f} minutes"
-                answers.append(Answer(reason=f"{said}; choose a smaller vocab or dim"))
+                reason = f"no prediction: it would take about {seconds / 60:,.0f} minutes"
+                answers.append(Answer(reason=f"{reason}; choose a smaller vocab or dim"))
                 continue
-            found = unequal_steps(problem, given._part(place, 1, len(problems)))
-            answers.append(_answer(problem, found))
+            draws = unequal_steps(problem, given._part(place, 1, len(problems)))
+            answers.append(_answer(problem, draws))
         return answers
 
     def recorded_error(
@@ -168,10 +168,11 @@ class UnequalFrequencies(Law):
 
     def explain(self, problem: Problem, answer: Answer) -> str:
         """A sentence or more on an answer."""
-        found = answer.quantities
+        quantities = answer.quantities
         return (
-            f"Facts recalled more often than not: {found['facts_kept']:,.0f}, the most frequent. "
-            f"Counted once each, {found['recall_per_fact']:.3f} of all facts are recalled."
+            f"Facts recalled more often than not: {quantities['facts_kept']:,.0f}, the most "
+            f"frequent. Counted once each, {quantities['recall_per_fact']:.3f} of all facts are "
+            "recalled."
         )
 
     def untested(self, problem: Problem) -> list[str]:
