@@ -214,7 +214,7 @@ def plan(ablations: Sequence[Ablation], seeds: int, first: int = 0) -> list[tupl
 
     >>> problem = Problem(vocab=64, samples=512, dim=16, length=4)
     >>> runs = plan([ablate("batch", problem), ablate("steps", problem)], seeds=2)
-    >>> [(each.samples, seed) for each, seed in runs]
+    >>> [(problem.samples, seed) for problem, seed in runs]
     [(512, 0), (512, 1), (inf, 0), (inf, 1)]
     """
     problems = dict.fromkeys(
@@ -230,8 +230,8 @@ def compare(ablation: Ablation, records: Iterable[Record]) -> AblationResult:
 
     >>> from recallscope import run
     >>> made = ablate("steps", Problem(vocab=128, samples=1024, dim=64, length=8))
-    >>> found = compare(made, [run(*each) for each in plan([made], seeds=4)])
-    >>> found.verdict, found.pairs
+    >>> comparison = compare(made, [run(*arm) for arm in plan([made], seeds=4)])
+    >>> comparison.verdict, comparison.pairs
     (<AblationOutcome.A: 'A higher'>, 4)
     """
     records = list(records)
@@ -248,10 +248,10 @@ def compare(ablation: Ablation, records: Iterable[Record]) -> AblationResult:
     pairs = [(runs_a[seed], runs_b[seed]) for seed in sorted(runs_a)]
     fine = [pair for pair in pairs if all(run.status is Status.OK for run in pair)]
     failed = sum(any(run.status is Status.FAILED for run in pair) for pair in pairs)
-    found_a = [a.accuracy(ablation.a.accuracy) for a, _ in fine]
-    found_b = [b.accuracy(ablation.b.accuracy) for _, b in fine]
-    tests = [size for _, size in found_a]
-    if len({size for _, size in found_a + found_b}) > 1:
+    accuracies_a = [a.accuracy(ablation.a.accuracy) for a, _ in fine]
+    accuracies_b = [b.accuracy(ablation.b.accuracy) for _, b in fine]
+    tests = [size for _, size in accuracies_a]
+    if len({size for _, size in accuracies_a + accuracies_b}) > 1:
         raise ProblemError(f"the runs of {ablation.name} must be tested on equally many samples")
     counted: dict[str, Any] = {
         "ablation": ablation,
@@ -262,8 +262,10 @@ def compare(ablation: Ablation, records: Iterable[Record]) -> AblationResult:
     }
     if not fine:
         return AblationResult(**counted)
-    found = paired_difference([rate for rate, _ in found_a], [rate for rate, _ in found_b], tests)
-    return AblationResult(**counted, a=found.first, b=found.second, difference=found.difference)
+    paired = paired_difference(
+        [rate for rate, _ in accuracies_a], [rate for rate, _ in accuracies_b], tests
+    )
+    return AblationResult(**counted, a=paired.first, b=paired.second, difference=paired.difference)
 
 
 Change = tuple[str, str, dict[str, Any]]

@@ -30,17 +30,19 @@ def parse_axis(text: str, fields: Mapping[str, Field] = SIZES) -> Axis:
     >>> parse_axis("samples=1e3:1e5:3")
     Axis(name='samples', values=(1000, 10000, 100000))
     """
-    name, _, given = text.partition("=")
-    if name not in fields or not given:
+    name, _, values_text = text.partition("=")
+    if name not in fields or not values_text:
         raise ProblemError(
             f"an axis is {' or '.join(fields)}, then = and its values, as in dim=32,64,128 or "
             f"dim=32:128:5, not {text!r}"
         )
     field = fields[name]
-    if ":" in given:
-        parts = given.split(":")
+    if ":" in values_text:
+        parts = values_text.split(":")
         if len(parts) != 3:
-            raise ProblemError(f"a range is low:high:count, as in {name}=32:128:5, not {given!r}")
+            raise ProblemError(
+                f"a range is low:high:count, as in {name}=32:128:5, not {values_text!r}"
+            )
         low, high = (_value(name, number_or_text(part), field) for part in parts[:2])
         count = whole_number("count", number_or_text(parts[2]), 2, _MOST_VALUES)
         if low >= high:
@@ -48,7 +50,7 @@ def parse_axis(text: str, fields: Mapping[str, Field] = SIZES) -> Axis:
         places = np.linspace(field.place(low), field.place(high), count)
         values = sorted({field.value_at(place) for place in places})
     else:
-        return sizes_of(name, map(number_or_text, given.split(",")), fields)
+        return sizes_of(name, map(number_or_text, values_text.split(",")), fields)
     return Axis(name, tuple(values))
 
 
@@ -82,7 +84,7 @@ def sizes_between(low: float, high: float, count: int) -> list[int]:
     return [int(size) for size in np.unique(np.round(np.geomspace(low, high, count)))]
 
 
-def _value(name: str, given: object, field: Field) -> float:
+def _value(name: str, value: object, field: Field) -> float:
     if name in SIZES:
-        return whole_number(name, given, 1, LARGEST_SIZE)
-    return axis_value(name, given, field)
+        return whole_number(name, value, 1, LARGEST_SIZE)
+    return axis_value(name, value, field)

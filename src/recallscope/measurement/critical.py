@@ -70,8 +70,8 @@ class CriticalSearch:
     >>> search = CriticalSearch(Problem(vocab=64, samples=1, dim=48, length=4), budget=24)
     >>> while not search.done:
     ...     search.tell([run(problem, seed) for problem, seed in search.ask()])
-    >>> found = search.result()
-    >>> str(found.status), found.low < found.value < found.high, found.evaluations
+    >>> size = search.result()
+    >>> str(size.status), size.low < size.value < size.high, size.evaluations
     ('ok', True, 24)
     """
 
@@ -116,7 +116,7 @@ class CriticalSearch:
             "first_seed", first_seed, 0, problems.LARGEST_SEED - self.budget
         )
         self._own = own
-        self._given_prior = prior if prior == "theory" else self._log_prior(prior)
+        self._chosen_prior = prior if prior == "theory" else self._log_prior(prior)
         self._x: list[float] = []
         self._rate: list[float] = []
         self._tests: list[float] = []
@@ -149,8 +149,8 @@ class CriticalSearch:
     def _prior(self) -> float | None:
         """Where the crossing may be on the axis: inf if closed forms give none, None if unknown."""
         # Only once it is needed: closed forms take a while, and a plan may have many searches.
-        if not isinstance(self._given_prior, str):
-            return self._given_prior
+        if not isinstance(self._chosen_prior, str):
+            return self._chosen_prior
         if self.without_theory:
             return None
         return math.inf if self.theory is None else self._place(self.theory)
@@ -185,9 +185,9 @@ class CriticalSearch:
             return False
         if self._count(Status.FAILED) > len(self._x) or not self._x:
             return True
-        found = self.crossing
-        sure = max(found.before, found.beyond) > _SURE
-        return sure or found.width <= self._narrow
+        crossing = self.crossing
+        sure = max(crossing.before, crossing.beyond) > _SURE
+        return sure or crossing.width <= self._narrow
 
     @property
     def status(self) -> Status:
@@ -240,18 +240,18 @@ class CriticalSearch:
         """
         count = min(count or self.batch, max(self.budget - self.evaluations, 1))
         low, high = sorted(self._place(size) for size in (self.low, self._largest_to_try))
-        found = self.crossing
-        side = min(_SIDE / found.slope, _SPREADS * found.sd, (high - low) / 8)
-        asked = []
+        crossing = self.crossing
+        side = min(_SIDE / crossing.slope, _SPREADS * crossing.sd, (high - low) / 8)
+        runs = []
         for number in range(count):
-            x = found.quantile((number + 0.5) / count)
+            x = crossing.quantile((number + 0.5) / count)
             x += side * (-1) ** (self._next_seed + number) if len(self._x) >= _FEWEST_RUNS else 0
             x = min(max(x, low), high)
             size = self._value(self._step * round(x / self._step))
             size = min(max(size, self.low), self._largest_to_try)
-            asked.append((self.problem.replace(**{self.quantity: size}), self._next_seed + number))
+            runs.append((self.problem.replace(**{self.quantity: size}), self._next_seed + number))
         self._next_seed += count
-        return asked
+        return runs
 
     def tell(self, results: Iterable[Record | tuple[Problem, int, float, int]]) -> None:
         """Learn from runs of this problem, asked for or not; of each run once.
@@ -298,7 +298,7 @@ class CriticalSearch:
 
     def result(self) -> CriticalSize:
         """Return what is known so far."""
-        found, status = self.crossing, self.status
+        crossing, status = self.crossing, self.status
         reason = self._out_of_range() if status is Status.NOT_REACHED else None
         if status in (Status.FAILED, Status.INFEASIBLE):
             reason = next(reversed(self._failed.values())).reason
@@ -309,16 +309,16 @@ class CriticalSearch:
             for x in self._interval[:: self._sign]
         )
         reached = status is Status.OK and bool(self._x)
-        asked: dict[str, Any] = {name: getattr(self, name) for name in _IN_RESULT}
+        options: dict[str, Any] = {name: getattr(self, name) for name in _IN_RESULT}
         return CriticalSize(
-            **asked,
+            **options,
             problem=without_size(self.problem, self.quantity),
             status=status,
-            value=self._value(found.quantile(0.5)) if reached else None,
+            value=self._value(crossing.quantile(0.5)) if reached else None,
             low=low,
             high=high,
-            log_mean=self._sign * found.mean if reached else None,
-            log_sd=found.sd if reached else None,
+            log_mean=self._sign * crossing.mean if reached else None,
+            log_sd=crossing.sd if reached else None,
             failures=self._count(Status.FAILED),
             infeasible=self._count(Status.INFEASIBLE),
             curve=self._curve(),
@@ -335,10 +335,10 @@ class CriticalSearch:
         Beyond the range the curve is a guess: what is known is that the crossing is not inside.
         Where the range ends because there is no size beyond, its end is the end of the interval.
         """
-        found = self.crossing
-        start, end = found.range
-        first, last = min(found.quantile(_LOWER), end), max(found.quantile(_UPPER), start)
-        inside = found.status is Status.OK
+        crossing = self.crossing
+        start, end = crossing.range
+        first, last = min(crossing.quantile(_LOWER), end), max(crossing.quantile(_UPPER), start)
+        inside = crossing.status is Status.OK
         extremes = capacity.possible_range(self.problem, self.quantity) if inside else ()
         if self._value(start) in extremes:
             first = max(first, start)
@@ -402,11 +402,11 @@ class CriticalSearch:
 
     def _out_of_range(self) -> str:
         if self.crossing.beyond >= self.crossing.before:
-            said, hardest = "not reached", self._sign > 0
+            outcome, hardest = "not reached", self._sign > 0
         else:
-            said, hardest = "reached already", self._sign < 0
+            outcome, hardest = "reached already", self._sign < 0
         end, change = (self._largest_known, "raise high") if hardest else (self.low, "lower low")
-        text = f"the target is {said} at {self.quantity} = {end}"
+        text = f"the target is {outcome} at {self.quantity} = {end}"
         if max(self.crossing.beyond, self.crossing.before) <= 0.5:
             missing = "upper" if hardest else "lower"
             return (
@@ -417,7 +417,7 @@ class CriticalSearch:
             return f"{text}; larger sizes are infeasible here"
         if end in capacity.possible_range(self.problem, self.quantity):
             return f"{text}, and there is none beyond"
-        if said == "not reached" and self._solution and self._solution.reason:
+        if outcome == "not reached" and self._solution and self._solution.reason:
             return f"{text}; closed forms predict that no size reaches it: {self._solution.reason}"
         return f"{text}; {change}"
 
@@ -452,7 +452,9 @@ def search_range(problem: Problem, quantity: str) -> tuple[float, float]:
 
 def all_but(quantity: str, problem: Problem) -> dict[str, Any]:
     """All fields of a problem but one."""
-    declared = tuple(each for each in problem.declared if each[0] != quantity)
+    declared = tuple(
+        name_and_value for name_and_value in problem.declared if name_and_value[0] != quantity
+    )
     fields = {name: value for name, value in vars(problem).items() if name != quantity}
     return fields | {"declared": declared}
 

@@ -78,23 +78,25 @@ class CriticalSize(Result):
 
     def summary_rows(self) -> list[dict[str, Any]]:
         """One row: the size with its interval, and what closed forms give."""
-        found = {name: getattr(self, name) for name in ("value", "low", "high", "theory")}
-        asked = {"quantity": self.quantity, "accuracy": self.accuracy, "target": self.target}
-        return [asked | found | {"runs": self.evaluations, "status": str(self.status)}]
+        sizes = {name: getattr(self, name) for name in ("value", "low", "high", "theory")}
+        question = {"quantity": self.quantity, "accuracy": self.accuracy, "target": self.target}
+        return [question | sizes | {"runs": self.evaluations, "status": str(self.status)}]
 
     def _words(self) -> str:
-        asked = f"{self.accuracy.replace('_', ' ')} {self.target:g}"
+        crossed = f"{self.accuracy.replace('_', ' ')} {self.target:g}"
         if self.seeds_passing is not None:
-            asked += f" in {100 * self.seeds_passing:g} % of seeds"
+            crossed += f" in {100 * self.seeds_passing:g} % of seeds"
         runs = f"{self.evaluations} runs"
         if self.all_or_nothing:
             runs += f", seeds are all-or-nothing: {self.all_or_nothing}"
         if self.value is None:
-            return f"no critical {self.quantity} of {asked}: {self.status}; {self.reason} ({runs})"
+            return (
+                f"no critical {self.quantity} of {crossed}: {self.status}; {self.reason} ({runs})"
+            )
         low, high = ("out of range" if end is None else end for end in (self.low, self.high))
         theory = self.without_theory or f"closed forms: {self.theory or 'none'}"
         return (
-            f"critical {self.quantity} of {asked}: {self.value} ({low} to {high}, 95 %), "
+            f"critical {self.quantity} of {crossed}: {self.value} ({low} to {high}, 95 %), "
             f"{theory}; {runs}{'' if self.ended is None else f', {self.ended}'}"
         )
 

@@ -67,14 +67,14 @@ def phase_diagram(
     >>> from recallscope import run
     >>> problem = Problem(vocab=64, samples=1, dim=1, length=4)
     >>> runs = plan(problem, Axis("dim", (8, 64)), Axis("samples", (16, 512)), seeds=2)
-    >>> diagram = phase_diagram([run(*each) for each in runs], "dim", "samples")
+    >>> diagram = phase_diagram([run(*planned) for planned in runs], "dim", "samples")
     >>> [cell.measured.interval.mean > 0.5 for cell in diagram.cells], diagram.compared
     ([False, False, False, True], 4)
     """
     records = list(records)
     check_accuracy(accuracy, sorted({name for record in records for name in record.metrics}))
     check_target(target)
-    found: dict[tuple[float, float], list[Record]] = defaultdict(list)
+    by_place: dict[tuple[float, float], list[Record]] = defaultdict(list)
     shared: dict[str, Any] = {}
     if records:
         _check_plane(records[0].problem, x, y)
@@ -88,16 +88,16 @@ def phase_diagram(
                     "one plane"
                 )
         shared = rest
-        found[_place(record.problem, x, y)].append(record)
-    if not found:
+        by_place[_place(record.problem, x, y)].append(record)
+    if not by_place:
         raise ProblemError("a phase diagram needs runs, but there are none")
-    own = {record.measure for runs in found.values() for record in runs}
+    own = {record.measure for runs in by_place.values() for record in runs}
     if len(own) > 1:
         raise ProblemError(
             f"the runs of a phase diagram are of one experiment, not of {sorted(map(str, own))}"
         )
-    problem = next(iter(found.values()))[0].problem
-    measured = {place: _measure(runs, accuracy) for place, runs in found.items()}
+    problem = next(iter(by_place.values()))[0].problem
+    measured = {place: _measure(runs, accuracy) for place, runs in by_place.items()}
     return _diagram(problem, x, y, accuracy, target, measured, own.pop())
 
 
@@ -129,13 +129,13 @@ def from_rows(rows: Iterable[Mapping[str, Any]], target: float | None = None) ->
         x, y = row["x"], row["y"]
         if not {x, y} <= set(row):
             raise ProblemError(f"axes of a table are columns of it, not {x!r:.60} and {y!r:.60}")
-        asked = row["target"] if target is None else target
+        row_target = row["target"] if target is None else target
         check_accuracy(row["accuracy"], None)
-        check_target(asked)
+        check_target(row_target)
         problem = problem_of(row)
         own = row.get("own")
         rest = diagrams.shared_fields(problem, x, y)
-        plane = (x, y, row["accuracy"], asked, own, *map(str, rest.items()))
+        plane = (x, y, row["accuracy"], row_target, own, *map(str, rest.items()))
         problems.setdefault(plane, problem)
         if _place(problem, x, y) in planes[plane]:
             raise ProblemError(
@@ -183,14 +183,14 @@ def _read(row: Mapping[str, Any]) -> Measured:
 def _measure(records: Sequence[Record], accuracy: str) -> Measured:
     """Return the result of the records of one cell."""
     tested = [record for record in records if record.status is Status.OK]
-    found = [record.accuracy(accuracy) for record in tested]
-    tests = {size for _, size in found}
+    accuracies = [record.accuracy(accuracy) for record in tested]
+    tests = {size for _, size in accuracies}
     if len(tests) > 1:
         raise ProblemError(
             f"the runs of a cell are tested on equally many samples, not on {sorted(tests)}"
         )
     size = tests.pop() if tests else 0
-    rates = [rate for rate, _ in found]
+    rates = [rate for rate, _ in accuracies]
     return Measured(
         right=tuple(round(rate * size) for rate in rates),
         tests=size,

@@ -178,40 +178,40 @@ class PhaseDiagram(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """One plain row for each cell, from which `from_rows` makes the diagram again."""
-        asked: dict[str, Any] = {"x": self.x.name, "y": self.y.name}
-        asked |= {"accuracy": self.accuracy, "target": self.target, "own": self.own}
+        question: dict[str, Any] = {"x": self.x.name, "y": self.y.name}
+        question |= {"accuracy": self.accuracy, "target": self.target, "own": self.own}
         shared = self.shared
         if self.problem.regime == "limit":  # then its step sizes are None
             shared = {name: shared[name] for name in shared if name not in _OF_STEPS}
         if metrics := shared.pop("metrics"):
             shared["metrics"] = " ".join(metrics)
         return [
-            {self.x.name: cell.x, self.y.name: cell.y} | shared | asked | cell.to_dict()
+            {self.x.name: cell.x, self.y.name: cell.y} | shared | question | cell.to_dict()
             for cell in self.cells
         ]
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> PhaseDiagram:
         """The inverse of `to_dict`."""
-        given = dict(data)
+        fields = dict(data)
         cells = [
             cell | {"measured": cell | {"interval": None if cell["mean"] is None else cell}}
-            for cell in given["cells"]
+            for cell in fields["cells"]
         ]
-        sizes = {given[axis]["name"]: cells[0][axis] for axis in ("x", "y")}
-        given |= {"problem": given["problem"] | sizes, "cells": cells}
-        given["theory_boundary"] = [each["value"] for each in given["theory_boundary"]]
-        return from_fields(cls, given)
+        sizes = {fields[axis]["name"]: cells[0][axis] for axis in ("x", "y")}
+        fields |= {"problem": fields["problem"] | sizes, "cells": cells}
+        fields["theory_boundary"] = [point["value"] for point in fields["theory_boundary"]]
+        return from_fields(cls, fields)
 
     def _words(self) -> str:
-        asked = f"{self.accuracy.replace('_', ' ')} {self.target:g}"
+        crossed = f"{self.accuracy.replace('_', ' ')} {self.target:g}"
         plane = f"{len(self.x.values)} × {len(self.y.values)} values of {self.x.name} and "
         theory = self.without_theory or (
             f"the law {self.law} is off by more than {TOLERANCE:g} beyond the 95 % interval in "
             f"{self.disagreeing} of {self.compared} cells"
         )
         lost = f"; {self.failed} runs failed" if self.failed else ""
-        return f"phase diagram of {asked} over {plane}{self.y.name}: {theory}{lost}"
+        return f"phase diagram of {crossed} over {plane}{self.y.name}: {theory}{lost}"
 
     def _drawing(self) -> Drawing:
         return PhaseDiagrams(diagrams=[self])._drawing()

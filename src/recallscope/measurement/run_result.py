@@ -62,11 +62,11 @@ class RunResult(Result):
             raise ProblemError("no run has an accuracy, so there is nothing to draw")
         fine = [record for record in self.records if record.status is Status.OK]
         names = [accuracy_label(name) for name in means]
-        of_each = [accuracy_label(name) for name in means for _ in fine]
-        each = [record.accuracy(name)[0] for name in means for record in fine]
+        seed_names = [accuracy_label(name) for name in means for _ in fine]
+        accuracies = [record.accuracy(name)[0] for name in means for record in fine]
         mean, low, high = (list(ends) for ends in zip(*means.values(), strict=True))
         series = [
-            Series("one seed each", Kind.MEASURED, of_each, each, colour=5),
+            Series("one seed each", Kind.MEASURED, seed_names, accuracies, colour=5),
             Series("mean, 95 % interval", Kind.MEASURED, names, mean, low, high, colour=0),
         ]
         if (prediction := quick_prediction(self.problem)) is not None:

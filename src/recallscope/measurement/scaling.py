@@ -63,10 +63,10 @@ class Scaling(Result):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Scaling:
         """The inverse of `to_dict`; the law is fitted again to the same points."""
-        found = scaling_from_rows(unplain(list[dict[str, float | None]], data["points"]))
+        scaling = scaling_from_rows(unplain(list[dict[str, float | None]], data["points"]))
         curve = unplain(list[CurvePoint], data["curve"])
-        found = replace(found, curve=curve, collapse=unplain(Collapse | None, data["collapse"]))
-        return found.expecting((data["expected"] or {}).get("exponents", {}))
+        scaling = replace(scaling, curve=curve, collapse=unplain(Collapse | None, data["collapse"]))
+        return scaling.expecting((data["expected"] or {}).get("exponents", {}))
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each critical size."""
@@ -103,10 +103,10 @@ class Scaling(Result):
         law = self.law.to_dict()
         for name, power in law["exponents"].items():
             power["theory"] = self.theory.get(name)
-        asked = {name: getattr(self, name) for name in _ONE_QUESTION}
-        found = plain({"collapse": self.collapse, "expected": self.expected})
+        question = {name: getattr(self, name) for name in _ONE_QUESTION}
+        comparisons = plain({"collapse": self.collapse, "expected": self.expected})
         points = {"points": [with_inf(row) for row in self.sizes], "curve": plain(self.curve)}
-        return {**asked, **law, **found, **points}
+        return {**question, **law, **comparisons, **points}
 
     def figure_data(self) -> dict[str, Any]:
         """Return what `scaling_figure` draws: `to_dict`, and
@@ -185,10 +185,10 @@ class Scaling(Result):
         for x in sizes_between(min(values), max(values), _FINE):
             fields = {**reached[0], **middle, size: x, **some_size(self.quantity)}
             try:
-                found = solve(problem_of(fields), self.quantity, self.target, self.accuracy)
+                solution = solve(problem_of(fields), self.quantity, self.target, self.accuracy)
             except ProblemError:  # of a table of somebody else's
                 return []
-            line.append({"x": x, "value": found.value})
+            line.append({"x": x, "value": solution.value})
         return line
 
 
@@ -198,18 +198,22 @@ def _is_point(row: Mapping[str, Any]) -> bool:
     return row["status"] == "ok" or (row["status"] == "not_reached" and bounded)
 
 
-def scaling_of(found: Sequence[CriticalSize]) -> Scaling:
+def scaling_of(critical_sizes: Sequence[CriticalSize]) -> Scaling:
     """The law of critical sizes that were just measured, with the collapse of their curves."""
-    scaling = scaling_from_rows([each.row() for each in found])
+    scaling = scaling_from_rows([critical_size.row() for critical_size in critical_sizes])
     curve = [
         CurvePoint(number, math.log(point["size"]), point["accuracy"], point["runs"])
-        for number, each in enumerate(found)
-        for point in each.curve
-        if each.value is not None
+        for number, critical_size in enumerate(critical_sizes)
+        for point in critical_size.curve
+        if critical_size.value is not None
     ]
     # The curves of a collapse rise; those of a size that hurts do so from right to left.
-    sign = 1 if axis_field(scaling.quantity, found[0].problem.parts()).grows else -1
-    reached = {n: sign * each.log_mean for n, each in enumerate(found) if each.log_mean is not None}
+    sign = 1 if axis_field(scaling.quantity, critical_sizes[0].problem.parts()).grows else -1
+    reached = {
+        n: sign * critical_size.log_mean
+        for n, critical_size in enumerate(critical_sizes)
+        if critical_size.log_mean is not None
+    }
     collapsed = None
     if curve and math.isfinite(scaling.law.constant):
         collapsed = power_law.collapse(
@@ -234,13 +238,15 @@ def scaling_from_rows(rows: Sequence[Mapping[str, Any]]) -> Scaling:
     """
     if not rows:
         raise ProblemError("a law needs critical sizes, and the table has no rows")
-    asked: set[tuple[Any, ...]] = {tuple(row.get(name) for name in _ONE_QUESTION) for row in rows}
-    if len(asked) > 1 or None in next(iter(asked)):
+    questions: set[tuple[Any, ...]] = {
+        tuple(row.get(name) for name in _ONE_QUESTION) for row in rows
+    }
+    if len(questions) > 1 or None in next(iter(questions)):
         raise ProblemError(
             "a law is of one quantity, one target and one accuracy; "
-            f"the table has {sorted(map(str, asked))!s:.300}"
+            f"the table has {sorted(map(str, questions))!s:.300}"
         )
-    quantity, target, accuracy = next(iter(asked))
+    quantity, target, accuracy = next(iter(questions))
     every = axes_of(named_parts(rows[0]))
     if quantity not in every:
         raise ProblemError(f"a law is of one of {', '.join(every)}, not of {quantity!r:.60}")

@@ -29,12 +29,12 @@ def summarise(records: Sequence[Record], confidence: float = 0.95) -> dict[str, 
     """
     means = {}
     for name in ACCURACIES:
-        found = [
+        accuracies = [
             record.accuracy(name)
             for record in records
             if record.status is Status.OK and getattr(record, name) is not None
         ]
-        if found:
-            rates, sizes = zip(*found, strict=True)
+        if accuracies:
+            rates, sizes = zip(*accuracies, strict=True)
             means[name] = mean_interval(rates, sizes, confidence)
     return means

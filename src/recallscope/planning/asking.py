@@ -58,18 +58,18 @@ def ask(inputs: Inputs) -> list[LawAnswer]:
     Of published laws the first answers, with the span of all as its interval.
     """
     question = inputs.question()
-    found: dict[str, list[tuple[str, Law, Capacity]]] = {}
+    by_kind: dict[str, list[tuple[str, Law, Capacity]]] = {}
     for name in sorted(names("law"), key=lambda name: -law_named(name).priority):
         law = law_named(name)
         capacity = _capacity(name, law, question)
         if not isinstance(capacity, str):
-            found.setdefault(str(law.kind), []).append((name, law, capacity))
+            by_kind.setdefault(str(law.kind), []).append((name, law, capacity))
     answers = []
-    for kind, mine in found.items():
+    for kind, mine in by_kind.items():
         name, law, capacity = mine[0]
         published = kind == LawKind.PUBLISHED
         if published:
-            capacity = spanned({each: found for each, _, found in mine}, question)
+            capacity = spanned({law_name: answer for law_name, _, answer in mine}, question)
         answers.append(
             LawAnswer(
                 law=name,
@@ -81,7 +81,8 @@ def ask(inputs: Inputs) -> list[LawAnswer]:
     load = question.facts * question.bits / question.trained
     small = inputs.shape.parameters <= _SMALL and load <= _MOST_LOAD
     return sorted(
-        answers, key=lambda each: (each.extrapolated, small and each.kind == LawKind.PUBLISHED)
+        answers,
+        key=lambda answer: (answer.extrapolated, small and answer.kind == LawKind.PUBLISHED),
     )
 
 
@@ -93,34 +94,37 @@ def largest_tested() -> float:
 
 
 def _capacity(name: str, law: Law, question: Question) -> Capacity | str:
-    said = law.capacity(question)
-    if said is not None:
-        return said
+    answer = law.capacity(question)
+    if answer is not None:
+        return answer
     if question.problem is None:
         return "it is about experiments of this package, and the question is not one"
     if (reason := law.applies(question.problem)) is not None:
         return reason
-    (found,) = predict_problems([question.problem], Given(details=True), law=name)
-    if found.law is None or found.recall_accuracy is None:
-        return str(found.reason)
-    return _of_prediction(found, question)
+    (prediction,) = predict_problems([question.problem], Given(details=True), law=name)
+    if prediction.law is None or prediction.recall_accuracy is None:
+        return str(prediction.reason)
+    return _of_prediction(prediction, question)
 
 
-def _of_prediction(found: Prediction, question: Question) -> Capacity:
-    estimate = found.estimates["recall_accuracy"]
+def _of_prediction(prediction: Prediction, question: Question) -> Capacity:
+    estimate = prediction.estimates["recall_accuracy"]
     low, high = (0.0, 1.0) if estimate.low is None else (estimate.low, estimate.high or 1.0)
     recall = Ends(estimate.value, low, high)
-    factors = {name: value for name, (value, _) in found.factors.items() if name in _FACTORS}
+    factors = {name: value for name, (value, _) in prediction.factors.items() if name in _FACTORS}
     limit = Limit.CAPACITY
     if recall.value >= _GOOD:
         limit = Limit.NONE
     elif factors:
         limit = _FACTORS[min(factors, key=factors.__getitem__)]
-    facts = [math.inf if limit is not Limit.CAPACITY else each * question.facts for each in recall]
+    facts = [
+        math.inf if limit is not Limit.CAPACITY else fraction * question.facts
+        for fraction in recall
+    ]
     return Capacity(
         recall=recall,
         facts=Ends(*facts),
         limit=limit,
-        extrapolated=found.extrapolated,
-        said=", ".join(f"{name.replace('_', ' ')} {each:.2f}" for name, each in factors.items()),
+        extrapolated=prediction.extrapolated,
+        said=", ".join(f"{name.replace('_', ' ')} {value:.2f}" for name, value in factors.items()),
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope.common.new_files import write_whole
 from recallscope.planning.inputs import Inputs
-from recallscope.planning.sentences import asked, interval
+from recallscope.planning.sentences import interval, question_in_words
 from recallscope.planning.shape import ModelShape
 from recallscope.problem import ProblemError
 
@@ -46,17 +46,17 @@ def smaller(inputs: Inputs) -> Iterator[Inputs]:
         ProblemError: all of them are too small.
     """
     whole, any_yet = inputs.shape.dim, False
-    for dim in sorted({min(each, whole) for each in _DIMS}):
-        found = _memory(inputs, dim) if inputs.method == "memory" else _model(inputs, dim)
-        steps = fields_of(found).get("steps", _FEWEST_STEPS)
-        if (found.facts or 0) >= _FEWEST_FACTS and steps >= _FEWEST_STEPS:
+    for dim in sorted({min(smaller_dim, whole) for smaller_dim in _DIMS}):
+        small = _memory(inputs, dim) if inputs.method == "memory" else _model(inputs, dim)
+        steps = fields_of(small).get("steps", _FEWEST_STEPS)
+        if (small.facts or 0) >= _FEWEST_FACTS and steps >= _FEWEST_STEPS:
             any_yet = True
-            yield found
+            yield small
     if not any_yet:
         seen = inputs.exposures
         why = f", each seen {seen:g} times, are too few for {_FEWEST_STEPS} steps" if seen else ""
         raise ProblemError(
-            f"scaled down, its {found.facts or 0:,} facts{why or ' are too few'}; "
+            f"scaled down, its {small.facts or 0:,} facts{why or ' are too few'}; "
             "--export FILE writes the run at full size"
         )
 
@@ -70,9 +70,11 @@ def _model(inputs: Inputs, dim: int) -> Inputs:
     """Of its kind, with fewer layers, heads and tokens; a rank of at most an eighth of it."""
     shape = inputs.shape.scaled(dim)
     fit = min(shape.heads, dim // _HEAD)  # of a head's coordinates, positions rotate pairs
-    heads = max((each for each in range(1, fit + 1) if not dim % (2 * each)), default=1)
+    heads = max((count for count in range(1, fit + 1) if not dim % (2 * count)), default=1)
     wanted = heads * (shape.key_heads or shape.heads) / shape.heads
-    keys = max(each for each in range(1, heads + 1) if not heads % each and each <= max(wanted, 1))
+    keys = max(
+        count for count in range(1, heads + 1) if not heads % count and count <= max(wanted, 1)
+    )
     tokens = min(inputs.question().answers, _TOKENS, shape.vocab or _TOKENS)
     narrow = replace(shape, layers=min(shape.layers, _LAYERS), heads=heads, key_heads=keys)
     narrow = replace(narrow, head_dim=None, positions=_POSITIONS if shape.positions else 0)
@@ -93,8 +95,8 @@ def _at_load(changed: Inputs, shape: ModelShape, tokens: int, whole: Inputs) -> 
     load = (whole.facts or 1) * whole.question().bits / whole.trained
     # A model without a name has the matrices of this one, so far as they are adapted.
     shape = replace(shape, vocab=tokens, kind=shape.kind or "llama")
-    found = replace(changed, shape=shape, answers=tokens)
-    return replace(found, facts=max(round(load * found.trained / math.log2(tokens)), 2))
+    narrow = replace(changed, shape=shape, answers=tokens)
+    return replace(narrow, facts=max(round(load * narrow.trained / math.log2(tokens)), 2))
 
 
 def _length(facts: int, tokens: int) -> int:
@@ -128,7 +130,7 @@ def fields_of(inputs: Inputs) -> dict[str, Any]:
 
 def _fields_of_memory(inputs: Inputs) -> dict[str, Any]:
     if (known := inputs.question().problem) is not None:
-        return {name: each for name, each in known.to_dict().items() if each is not None}
+        return {name: value for name, value in known.to_dict().items() if value is not None}
     if inputs.rank is not None or inputs.context > 1:
         raise ProblemError("no learner here trains a memory of a rank, or with such a context")
     fields = {"task": "memory", "length": 1, "samples": math.inf, "learner": "converged"}
@@ -149,22 +151,22 @@ def _config(shape: ModelShape) -> dict[str, Any]:
     return config if shape.head_dim is None else {**config, "head_dim": shape.head_dim}
 
 
-def write_sweep(found: Plan, path: Path, weights: Path | None = None) -> None:
+def write_sweep(plan: Plan, path: Path, weights: Path | None = None) -> None:
     """Write the run at full size as a sweep file for a cluster.
 
     Args:
-        found: the plan.
+        plan: the plan.
         path: the file.
         weights: a folder of the model that is adapted, if it is there.
     """
-    if found.recall is None:
-        raise ProblemError(f"there is no run to write: {found.reason}")
-    inputs = full_size(found.inputs)
+    if plan.recall is None:
+        raise ProblemError(f"there is no run to write: {plan.reason}")
+    inputs = full_size(plan.inputs)
     fields = fields_of(inputs)
-    said = [f"{asked(found.inputs)}; planned recall {interval(found.recall)}."]
+    comments = [f"{question_in_words(plan.inputs)}; planned recall {interval(plan.recall)}."]
     head = ["seeds = 2"]
     if inputs.method != "memory":
-        said.append(
+        comments.append(
             f"{inputs.facts:,} random facts of {inputs.answers:,} answers have as many bits for "
             f"each of {inputs.trained:,} trained parameters. The learning rate is not tuned."
         )
@@ -174,9 +176,11 @@ def write_sweep(found: Plan, path: Path, weights: Path | None = None) -> None:
         del fields["config"]
         fields["checkpoint"] = str(weights.absolute())
     elif adapts(inputs):
-        said.append('First put checkpoint = "FOLDER", weights as safetensors, in place of config.')
-    said.append(f"recallscope sweep {path.name} --store records --dry-run")
-    lines = [*(f"# {each}" for each in said), *head, "", "[problem]"]
+        comments.append(
+            'First put checkpoint = "FOLDER", weights as safetensors, in place of config.'
+        )
+    comments.append(f"recallscope sweep {path.name} --store records --dry-run")
+    lines = [*(f"# {comment}" for comment in comments), *head, "", "[problem]"]
     lines += [f"{name} = {_toml(value)}" for name, value in fields.items()]
     write_whole(path, "sweep file", "\n".join(lines) + "\n")
 

@@ -47,8 +47,8 @@ class Inputs:
 
     def value(self, name: str) -> float | None:
         """One of the sizes that may be sought."""
-        found: float | None = self.shape.dim if name == "d_model" else getattr(self, name)
-        return found or None
+        size: float | None = self.shape.dim if name == "d_model" else getattr(self, name)
+        return size or None
 
     def question(self) -> Question:
         """Return the question for laws; every size is known."""

@@ -53,10 +53,10 @@ class LeverTable:
 def levers(inputs: Inputs) -> list[Lever]:
     """Every change that raises recall, the most for its cost first."""
     now = ask(inputs)[0].capacity.recall
-    found = []
+    helpful = []
     for name, change, after in _changes(inputs):
         recall = ask(after)[0].capacity.recall if ask(after) else now
-        found.append(
+        helpful.append(
             Lever(
                 name=name,
                 change=change,
@@ -67,51 +67,51 @@ def levers(inputs: Inputs) -> list[Lever]:
             )
         )
     return sorted(
-        (each for each in found if each.gain > _SETTLED),
-        key=lambda each: -each.gain / max(each.cost, 1.0),
+        (lever for lever in helpful if lever.gain > _SETTLED),
+        key=lambda lever: -lever.gain / max(lever.cost, 1.0),
     )
 
 
 def lever_table(inputs: Inputs, helping: list[Lever]) -> LeverTable | None:
     """Recall over the two levers that help most for their cost; None if there are not two."""
-    numeric = [each.name for each in helping if each.name in _WORDS]
+    numeric = [lever.name for lever in helping if lever.name in _WORDS]
     if len(numeric) < 2:
         return None
     first, second = numeric[:2]
     values = {
         name: [times * (inputs.value(name) or 0.0) for times in _TIMES] for name in (first, second)
     }
-    found = []
+    recall = []
     for row in values[first]:
         cells = [inputs.changed(first, row).changed(second, column) for column in values[second]]
-        found.append([ask(cell)[0].capacity.recall for cell in cells if ask(cell)])
-    if any(len(row) < len(_TIMES) for row in found):
+        recall.append([ask(cell)[0].capacity.recall for cell in cells if ask(cell)])
+    if any(len(row) < len(_TIMES) for row in recall):
         return None
     return LeverTable(
         rows=first,
         columns=second,
         row_values=values[first],
         column_values=values[second],
-        recall=found,
+        recall=recall,
     )
 
 
 def _changes(inputs: Inputs) -> list[tuple[str, str, Inputs]]:
-    found = []
+    changes = []
     for name in ("exposures", "rank" if inputs.rank else "d_model"):
         value = 2 * (inputs.value(name) or 1)
         if math.isfinite(value):
-            found.append((name, _WORDS[name].format(value), inputs.changed(name, value)))
+            changes.append((name, _WORDS[name].format(value), inputs.changed(name, value)))
     every = tuple(inputs.shape.matrices())
     if inputs.question().partial:
-        found.append(
+        changes.append(
             (
                 "target_modules",
                 f"adapters on all matrices (--target-modules {ALL})",
                 replace(inputs, modules=every),
             )
         )
-    return found
+    return changes
 
 
 def _middle(recall: Ends) -> float:

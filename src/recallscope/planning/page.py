@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from recallscope.planning.plan import Plan
 
 
-def plan_page(found: Plan) -> str:
+def plan_page(plan: Plan) -> str:
     """The page, as HTML."""
-    picture = plan_picture(found)
+    picture = plan_picture(plan)
     template = Path(__file__).with_name("page.html.j2").read_text(encoding="utf-8")
     return page_template(template).render(
         css=page_styles(),
         version=__version__,
-        first=sentences.first_line(found),
-        headline=sentences.headline(found),
-        details=sentences.details(found),
-        advice=sentences.advice(found),
+        first=sentences.first_line(plan),
+        headline=sentences.headline(plan),
+        details=sentences.details(plan),
+        advice=sentences.advice(plan),
         figures=[shown_panel(panel) for panel in picture.panels],
         caption=picture.caption,
-        tables=sentences.plan_tables(found),
-        sources=sentences.sources(found),
-        verified=verification_lines(found),
+        tables=sentences.plan_tables(plan),
+        sources=sentences.sources(plan),
+        verified=verification_lines(plan),
     )

@@ -24,25 +24,25 @@ _LABELS = {
 }
 
 
-def plan_picture(found: Plan) -> Picture:
+def plan_picture(plan: Plan) -> Picture:
     """Recall with its interval along facts, and along the lever that helps most for its cost."""
-    if not found.laws:
-        return Picture(caption=f"No law answers: {found.reason}.")
-    best = [each.name for each in found.levers if each.name in _LABELS]
-    usual = "rank" if found.inputs.method == "lora" else "d_model"
-    panels = [_panel(found, name) for name in ("facts", best[0] if best else usual)]
-    law = found.laws[0]
+    if not plan.laws:
+        return Picture(caption=f"No law answers: {plan.reason}.")
+    best = [lever.name for lever in plan.levers if lever.name in _LABELS]
+    usual = "rank" if plan.inputs.method == "lora" else "d_model"
+    panels = [_panel(plan, name) for name in ("facts", best[0] if best else usual)]
+    law = plan.laws[0]
     errors = "interval by the errors that published values had at small models"
     between = errors if law.kind == LawKind.PUBLISHED else "90 % interval"
     caption = (
-        f"Recall by the law {law.law} ({law.kind}, {found.status}); thin lines: {between}. "
+        f"Recall by the law {law.law} ({law.kind}, {plan.status}); thin lines: {between}. "
         f"The point with a bar is what was asked. {law.origin}"
     )
     return Picture(caption=caption, panels=panels)
 
 
-def _panel(found: Plan, name: str) -> Panel:
-    inputs = found.inputs
+def _panel(plan: Plan, name: str) -> Panel:
+    inputs = plan.inputs
     here = inputs.value(name) or 1.0
     along = _along(inputs, name, here)
     sizes = [size for size, _ in along]
@@ -55,20 +55,20 @@ def _panel(found: Plan, name: str) -> Panel:
         )
         for label, end in (("recall", "value"), ("low end", "low"), ("high end", "high"))
     ]
-    recall = found.laws[0].capacity.recall
-    asked = Series(
+    recall = plan.laws[0].capacity.recall
+    question = Series(
         "asked", Kind.MEASURED, [here], [recall.value], low=[recall.low], high=[recall.high]
     )
     title = f"recall against {_LABELS[name]}"
-    return Panel(title=title, x=_LABELS[name], y="recall", series=[*lines, asked], log_x=True)
+    return Panel(title=title, x=_LABELS[name], y="recall", series=[*lines, question], log_x=True)
 
 
 def _along(inputs: Inputs, name: str, here: float) -> list[tuple[float, Ends]]:
     smallest, largest = size_range(inputs, name)
     low, high = max(here / _AROUND, smallest), min(here * _AROUND, largest)
-    found = {}
+    recall_at = {}
     for place in range(_POINTS):
         size = round(low * (high / low) ** (place / (_POINTS - 1)))
         if answers := ask(inputs.changed(name, size)):
-            found[float(size)] = answers[0].capacity.recall
-    return list(found.items())
+            recall_at[float(size)] = answers[0].capacity.recall
+    return list(recall_at.items())

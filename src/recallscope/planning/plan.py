@@ -35,8 +35,8 @@ class Plan(Result):
         unverified: why there is none then.
 
     >>> from recallscope import plan
-    >>> found = plan(method="memory", d_model=64, facts=500, exposures=1000)
-    >>> round(found.recall.value, 2), str(found.limit)
+    >>> answer = plan(method="memory", d_model=64, facts=500, exposures=1000)
+    >>> round(answer.recall.value, 2), str(answer.limit)
     (1.0, 'none')
     """
 
@@ -73,11 +73,11 @@ class Plan(Result):
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
         question = self.inputs.question()
-        asked = {name: self.inputs.value(name) for name in SOUGHT}
+        sizes = {name: self.inputs.value(name) for name in SOUGHT}
         shown = super().to_dict() | {
             "asked": {
                 "method": self.inputs.method,
-                **asked,
+                **sizes,
                 "answers": question.answers,
                 "context": self.inputs.context,
                 "target_modules": list(self.inputs.modules),
@@ -94,13 +94,13 @@ class Plan(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each law that answers."""
-        asked = {name: self.inputs.value(name) for name in SOUGHT}
+        sizes = {name: self.inputs.value(name) for name in SOUGHT}
         return [
-            {"method": self.inputs.method, **asked, "law": law.law, "kind": law.kind}
+            {"method": self.inputs.method, **sizes, "law": law.law, "kind": law.kind}
             | law.capacity.recall._asdict()
             | {"limit": str(law.capacity.limit), "status": str(self.status)}
             for law in self.laws
-        ] or [{"method": self.inputs.method, **asked, "reason": self.reason}]
+        ] or [{"method": self.inputs.method, **sizes, "reason": self.reason}]
 
     def write_page(self, path: Any) -> None:
         """Write a page with the answer and its figure, which needs nothing but itself."""
@@ -174,13 +174,13 @@ def check_sought(inputs: Inputs, sought: str | None) -> str | None:
                 f"--solve-for is one of {', '.join(wanted)} with the method {inputs.method}, "
                 f"not {sought!r:.40}"
             )
-        left = [spelt[each] for each in missing if each != name]
+        left = [spelt[size] for size in missing if size != name]
         if left:
             raise ProblemError(f"to solve for {name}, give {' and '.join(left)} too")
         return name
     if len(missing) > 1:
         raise ProblemError(
-            f"give all but one of {', '.join(spelt[each] for each in missing)}: "
+            f"give all but one of {', '.join(spelt[size] for size in missing)}: "
             "the one that is missing is solved for"
         )
     return missing[0] if missing else None

@@ -33,86 +33,86 @@ _ALL = 0.99
 _WIDE = 0.5
 
 
-def first_line(found: Plan) -> str:
+def first_line(plan: Plan) -> str:
     """Return how far the answer can be trusted, before any number."""
-    if not found.laws:
-        return f"No answer: {found.reason}."
-    if found.status == "tested":
+    if not plan.laws:
+        return f"No answer: {plan.reason}."
+    if plan.status == "tested":
         return "Tested: experiments here had such sizes."
-    law, method = found.laws[0], found.inputs.method
-    said = "Extrapolated"
-    if found.beyond > 1:
-        said += f": {factor(found.beyond)} times more parameters than anything tested here"
+    law, method = plan.laws[0], plan.inputs.method
+    sentence = "Extrapolated"
+    if plan.beyond > 1:
+        sentence += f": {factor(plan.beyond)} times more parameters than anything tested here"
     elif law.capacity.extrapolated:
-        said += f": {'; '.join(law.capacity.extrapolated)}"
+        sentence += f": {'; '.join(law.capacity.extrapolated)}"
     if law.kind == LawKind.PUBLISHED:
-        said += ". Published values answer, with their errors at small models"
+        sentence += ". Published values answer, with their errors at small models"
         if method != "pretrain":
-            said += f"; they are about training from scratch, not {_METHODS[method]}"
-    return f"{said}."
+            sentence += f"; they are about training from scratch, not {_METHODS[method]}"
+    return f"{sentence}."
 
 
-def headline(found: Plan) -> str:
+def headline(plan: Plan) -> str:
     """The answer in a sentence or two."""
-    if found.recall is None:
-        return f"The nearest question with an answer: {found.nearest}."
-    recall = "recall could be" if found.laws[0].kind == LawKind.PUBLISHED else "recall"
-    answer = f"{asked(found.inputs)}: {recall} {interval(found.recall)}."
-    if says_nothing(found.recall):
+    if plan.recall is None:
+        return f"The nearest question with an answer: {plan.nearest}."
+    recall = "recall could be" if plan.laws[0].kind == LawKind.PUBLISHED else "recall"
+    answer = f"{question_in_words(plan.inputs)}: {recall} {interval(plan.recall)}."
+    if says_nothing(plan.recall):
         answer = (
-            f"{asked(found.inputs)}: no law can say yet how many will be recalled. Estimates "
-            "differ by more than one half."
+            f"{question_in_words(plan.inputs)}: no law can say yet how many will be recalled. "
+            "Estimates differ by more than one half."
         )
-    return answer if found.solved is None else f"{_solved(found.solved)} {answer}"
+    return answer if plan.solved is None else f"{_solved(plan.solved)} {answer}"
 
 
-def details(found: Plan) -> list[str]:
+def details(plan: Plan) -> list[str]:
     """Return what it comes from: parameters, bits, facts that fit, limit."""
-    if not found.laws or found.recall is None:
+    if not plan.laws or plan.recall is None:
         return []
-    inputs, question = found.inputs, found.inputs.question()
+    inputs, question = plan.inputs, plan.inputs.question()
     trained = f"{inputs.trained:,} parameters are trained"
     if inputs.method == "lora":
         whole = inputs.shape.parameters
         trained += f", {100 * inputs.trained / whole:.2g} % of {whole:,}"
-    said = [
+    sentences = [
         f"{trained}. A fact takes {question.bits:.3g} bits: which of {question.answers:,} answers."
     ]
-    facts = found.laws[0].capacity.facts
+    facts = plan.laws[0].capacity.facts
     if facts.value < float("inf"):
         what = "adapter" if inputs.method == "lora" else "model"
-        said.append(f"The {what} could store about {_count(facts)} such facts.")
+        sentences.append(f"The {what} could store about {_count(facts)} such facts.")
         if inputs.zipf_exponent and facts.value < question.facts:
             lost = 1 - facts.value / question.facts
-            said.append(
+            sentences.append(
                 f"The rarest facts are lost: those from about rank {_short(facts.value)} on, "
-                f"{100 * lost:.0f} % of all, which make up {100 * (1 - found.recall.value):.2g} % "
+                f"{100 * lost:.0f} % of all, which make up {100 * (1 - plan.recall.value):.2g} % "
                 "of what is asked."
             )
-    if (needed := found.laws[0].capacity.exposures) is not None:
-        said.append(
+    if (needed := plan.laws[0].capacity.exposures) is not None:
+        sentences.append(
             f"Adam on all facts at once takes about {_count(needed)} exposures of each fact to "
             "recall 0.9 of them; the nearer to capacity, the more."
         )
-    limit = _LIMITS[found.limit or Limit.NONE]
-    if found.limit is Limit.NONE and found.recall.low < _ALL:
-        limit = f"{limit[:-1]}; by the low one {100 * found.recall.low:.0f} % of them do."
-    said.append(limit)
-    if says_nothing(found.recall) and found.verification is None:
-        said.append(
+    limit = _LIMITS[plan.limit or Limit.NONE]
+    if plan.limit is Limit.NONE and plan.recall.low < _ALL:
+        limit = f"{limit[:-1]}; by the low one {100 * plan.recall.low:.0f} % of them do."
+    sentences.append(limit)
+    if says_nothing(plan.recall) and plan.verification is None:
+        sentences.append(
             "To know more: --verify trains a small one on this machine, --export FILE writes the "
             "run at full size, --json has all numbers."
         )
-    return said
+    return sentences
 
 
-def advice(found: Plan) -> str | None:
+def advice(plan: Plan) -> str | None:
     """The change that helps most for its cost."""
-    if not found.laws:
+    if not plan.laws:
         return None
-    if not found.levers:
+    if not plan.levers:
         return "No change that plan considers raises these estimates."
-    best = found.levers[0]
+    best = plan.levers[0]
     same = best.cost < _ABOUT_THE_SAME
     cost = "the same training compute" if same else f"{best.cost:.2g} times the training compute"
     recall = "" if says_nothing(best.recall) else f"recall {interval(best.recall)} "
@@ -130,19 +130,19 @@ class PlanTable(NamedTuple):
     rows: list[list[str]]
 
 
-def plan_tables(found: Plan) -> list[PlanTable]:
+def plan_tables(plan: Plan) -> list[PlanTable]:
     """Changes, and recall over the two best of them if it is known anywhere."""
     tables = []
-    if found.levers:
+    if plan.levers:
         rows = [
-            [each.change, _cell(each.recall), f"{each.cost:.2g}", f"{each.trained:.2g}"]
-            for each in found.levers
+            [lever.change, _cell(lever.recall), f"{lever.cost:.2g}", f"{lever.trained:.2g}"]
+            for lever in plan.levers
         ]
         head = ["change", "recall", "compute, times", "parameters, times"]
         tables.append(PlanTable("What to change", head, rows))
-    over = found.table
-    if over is not None and not all(says_nothing(each) for row in over.recall for each in row):
-        columns = [f"{_spelt(over.columns)} {each:,g}" for each in over.column_values]
+    over = plan.table
+    if over is not None and not all(says_nothing(recall) for row in over.recall for recall in row):
+        columns = [f"{_spelt(over.columns)} {size:,g}" for size in over.column_values]
         rows = [
             [f"{value:,g}", *map(_cell, cells)]
             for value, cells in zip(over.row_values, over.recall, strict=True)
@@ -152,17 +152,16 @@ def plan_tables(found: Plan) -> list[PlanTable]:
     return tables
 
 
-def sources(found: Plan) -> list[str]:
+def sources(plan: Plan) -> list[str]:
     """Each law that answers: its kind, its numbers, where it is from, and what is unlike it."""
-    said = []
-    for each in found.laws:
-        unlike = "; ".join(each.capacity.extrapolated)
-        said.append(
-            f"Law {each.law}, {each.kind}: recall {interval(each.capacity.recall)}, by "
-            f"{each.capacity.said}. {each.origin}"
-            + (f" Unlike it here: {unlike}." if unlike else "")
+    lines = []
+    for law in plan.laws:
+        unlike = "; ".join(law.capacity.extrapolated)
+        lines.append(
+            f"Law {law.law}, {law.kind}: recall {interval(law.capacity.recall)}, by "
+            f"{law.capacity.said}. {law.origin}" + (f" Unlike it here: {unlike}." if unlike else "")
         )
-    return said
+    return lines
 
 
 def _cell(ends: Ends) -> str:
@@ -205,13 +204,13 @@ def _solved(solved: Solved) -> str:
         return f"No {name} reaches {target}; nearest is {solved.closest:,}."
     low, high = ("none" if end is None else _short(end) for end in (solved.low, solved.high))
     if solved.name == "facts":
-        said = f"{_short(solved.value)} at most by the middle estimate, {low} by the low one"
-        return f"Facts for {target}: {said}, {high} by the high one."
-    said = f"{_short(solved.value)} at least by the middle estimate, {high} by the low one"
-    return f"{name.capitalize()} for {target}: {said}, {low} by the high one."
+        sizes = f"{_short(solved.value)} at most by the middle estimate, {low} by the low one"
+        return f"Facts for {target}: {sizes}, {high} by the high one."
+    sizes = f"{_short(solved.value)} at least by the middle estimate, {high} by the low one"
+    return f"{name.capitalize()} for {target}: {sizes}, {low} by the high one."
 
 
-def asked(inputs: Inputs) -> str:
+def question_in_words(inputs: Inputs) -> str:
     """Return the question: facts, method, exposures."""
     by, seen = _METHODS[inputs.method], inputs.exposures or 0
     if inputs.method == "lora":

@@ -83,20 +83,20 @@ class ModelShape:
         queries, keys = self.heads * head, (self.key_heads or self.heads) * head
         if self.kind in _FUSED:
             attention, out, up, down = _FUSED[self.kind]
-            found: dict[str, list[tuple[int, int]]] = {attention: [(d, queries + 2 * keys)]}
+            matrices: dict[str, list[tuple[int, int]]] = {attention: [(d, queries + 2 * keys)]}
             for name, size in ((out, (queries, d)), (up, (d, m)), (down, (m, d))):
-                found.setdefault(name, []).append(size)
-            return found
-        found = {"q_proj": [(d, queries)], "k_proj": [(d, keys)], "v_proj": [(d, keys)]}
-        found["o_proj"] = [(queries, d)]
+                matrices.setdefault(name, []).append(size)
+            return matrices
+        matrices = {"q_proj": [(d, queries)], "k_proj": [(d, keys)], "v_proj": [(d, keys)]}
+        matrices["o_proj"] = [(queries, d)]
         if self.gated:
-            found["gate_proj"] = [(d, m)]
-        return found | {"up_proj": [(d, m)], "down_proj": [(m, d)]}
+            matrices["gate_proj"] = [(d, m)]
+        return matrices | {"up_proj": [(d, m)], "down_proj": [(m, d)]}
 
     @property
     def parameters(self) -> int:
         """All of them: matrices, embeddings, norms, and biases where such models have them."""
-        sizes = [size for each in self.matrices().values() for size in each]
+        sizes = [size for layer_matrices in self.matrices().values() for size in layer_matrices]
         layer = sum(inputs * outputs for inputs, outputs in sizes)
         plain = not self.gated
         biases = sum(outputs for _, outputs in sizes) if plain else 0
@@ -137,8 +137,8 @@ def shape_from_config(path: str | Path) -> ModelShape:
     """The shape that a config.json has, or that of a folder with one."""
     path = Path(path)
     path = path / "config.json" if path.is_dir() else path
-    given = read_json(path, "configuration", _MOST_BYTES)
-    config = {**given, **_object(given, "text_config")}
+    document = read_json(path, "configuration", _MOST_BYTES)
+    config = {**document, **_object(document, "text_config")}
     for name in _EXPERTS:
         if config.get(name):
             raise ProblemError(f"models with experts ({name}) are not planned yet")

@@ -45,8 +45,8 @@ def solve_for(
         nonlocal looked
         looked += 1
         progress(looked)
-        found = ask(inputs.changed(name, value))
-        return found[0].capacity.recall if found else Ends(0.0, 0.0, 0.0)
+        answers = ask(inputs.changed(name, value))
+        return answers[0].capacity.recall if answers else Ends(0.0, 0.0, 0.0)
 
     def size(end: str) -> int | None:
         # From the size at which the target is easiest to that at which it is hardest.
@@ -76,7 +76,10 @@ def size_range(inputs: Inputs, name: str) -> tuple[int, int]:
     smallest, largest = RANGES[name]
     if name == "rank":
         sides = [
-            side for each in inputs.shape.matrices().values() for size in each for side in size
+            side
+            for matrices in inputs.shape.matrices().values()
+            for size in matrices
+            for side in size
         ]
         largest = min(sides)
     if name == "facts":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recallscope.common.formatting import format_duration
 from recallscope.planning.inputs import Inputs
-from recallscope.planning.sentences import asked, factor, interval, measured
+from recallscope.planning.sentences import factor, interval, measured, question_in_words
 from recallscope.theory.question import Ends
 
 if TYPE_CHECKING:
@@ -59,28 +59,31 @@ def what_is_trained(small: Inputs, whole: Inputs) -> str:
     sizes += f" of dimension {mine.dim} (planned: {theirs.dim})"
     trained = f"{small.trained:,} trained parameters ({whole.trained:,})"
     of = f", with {small.answers:,} answers" if small.answers else ""
-    return f"{sizes}, {trained}; {asked(small)}{of}"
+    return f"{sizes}, {trained}; {question_in_words(small)}{of}"
 
 
 def verification_lines(plan: Plan) -> list[str]:
     """Return what was trained, measured and planned, and its limits; or why nothing was."""
-    found, whole = plan.verification, plan.inputs
-    if found is None:
+    verification, whole = plan.verification, plan.inputs
+    if verification is None:
         return [] if plan.unverified is None else [f"Not verified: {plan.unverified}."]
-    seeds = f"seed{'s' if len(found.seeds) > 1 else ''} {', '.join(map(str, found.seeds))}"
-    first = f"Verified on this machine: {what_is_trained(found.inputs, whole)}."
-    if found.base_recall is not None:
-        first += f" It was first trained on as many other facts, recall {found.base_recall:.2f}."
+    numbers = ", ".join(map(str, verification.seeds))
+    seeds = f"seed{'s' if len(verification.seeds) > 1 else ''} {numbers}"
+    first = f"Verified on this machine: {what_is_trained(verification.inputs, whole)}."
+    if verification.base_recall is not None:
+        first += (
+            f" It was first trained on as many other facts, recall {verification.base_recall:.2f}."
+        )
     planned = "; ".join(
-        f"{interval(ends)} by the law {law}, {'inside' if found.inside[law] else 'outside'}"
-        for law, ends in found.planned.items()
+        f"{interval(ends)} by the law {law}, {'inside' if verification.inside[law] else 'outside'}"
+        for law, ends in verification.planned.items()
     )
-    far, smaller = "The size is that of your plan, but", whole.trained / found.inputs.trained
+    far, smaller = "The size is that of your plan, but", whole.trained / verification.inputs.trained
     if smaller > 1:
         far = f"The load is that of your plan, but the model is {factor(smaller)} times smaller and"
     return [
         first,
-        f"Measured recall {measured(found.recall)}, 95 % over tests and {seeds}, in "
-        f"{format_duration(found.seconds)}. Planned for it: {planned}.",
+        f"Measured recall {measured(verification.recall)}, 95 % over tests and {seeds}, in "
+        f"{format_duration(verification.seconds)}. Planned for it: {planned}.",
         f"{far} its facts are random: this does not show that your plan holds.",
     ]

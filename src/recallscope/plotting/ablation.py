@@ -20,12 +20,12 @@ _SIDE_BY_SIDE = 5.5  # inches, the least width for both panels in a row
 
 
 def ablation_figure(
-    found: Sequence[Mapping[str, Any]], *, width: float | None = None, caption: bool = True
+    comparisons: Sequence[Mapping[str, Any]], *, width: float | None = None, caption: bool = True
 ) -> Figure:
     """First the mean of both arms, then what the change adds.
 
     Args:
-        found: a row for each comparison, as `AblationResult.to_dict` gives it, with
+        comparisons: a row for each comparison, as `AblationResult.to_dict` gives it, with
 
             - `ablation`: its name, and `a` and `b`, what the arms are called;
             - `mean_a`, `low_a`, `high_a`, and so for b: None if there is no pair to compare;
@@ -38,57 +38,57 @@ def ablation_figure(
         caption: whether the figure carries its caption.
     """
     width = width or 6.75
-    figure, axes = panel_grid(2, width, 0.5 + 0.46 * len(found), narrowest=_SIDE_BY_SIDE / 2)
-    _draw(axes, found, stacked=width < _SIDE_BY_SIDE)
-    explain(figure, _handles(), ablation_caption(found) if caption else "")
+    figure, axes = panel_grid(2, width, 0.5 + 0.46 * len(comparisons), narrowest=_SIDE_BY_SIDE / 2)
+    _draw(axes, comparisons, stacked=width < _SIDE_BY_SIDE)
+    explain(figure, _handles(), ablation_caption(comparisons) if caption else "")
     return figure
 
 
-def ablation_panels(found: Sequence[Mapping[str, Any]]) -> int:
+def ablation_panels(comparisons: Sequence[Mapping[str, Any]]) -> int:
     """How many axes `draw_ablation` needs."""
     return 2
 
 
-def draw_ablation(axes: Sequence[Axes], found: Sequence[Mapping[str, Any]]) -> None:
-    """Draw on your axes; `found` is what `ablation_figure` takes."""
-    _draw(needed(axes, ablation_panels(found)), found, stacked=True)
+def draw_ablation(axes: Sequence[Axes], comparisons: Sequence[Mapping[str, Any]]) -> None:
+    """Draw on your axes; `comparisons` is what `ablation_figure` takes."""
+    _draw(needed(axes, ablation_panels(comparisons)), comparisons, stacked=True)
     small_legend(axes[0], _handles())
 
 
-def ablation_caption(found: Sequence[Mapping[str, Any]]) -> str:
+def ablation_caption(comparisons: Sequence[Mapping[str, Any]]) -> str:
     """Return the caption: what is seen, in a paragraph."""
-    seeds = max(row["pairs"] for row in found)
-    lost = sum(row["failed"] + row["infeasible"] for row in found)
+    seeds = max(row["pairs"] for row in comparisons)
+    lost = sum(row["failed"] + row["infeasible"] for row in comparisons)
     sentences = [
-        f"A: {describe_common_fields([found[0]['problem_a']])}; B: the same with one change.",
+        f"A: {describe_common_fields([comparisons[0]['problem_a']])}; B: the same with one change.",
         f"Means over {seeds} seeds, the same in A and B, each tested on "
-        f"{max(row['tests'] for row in found)} fresh samples. Bars: 95 % intervals.",
+        f"{max(row['tests'] for row in comparisons)} fresh samples. Bars: 95 % intervals.",
     ]
     if lost:
         sentences.append(f"{lost} pairs are left out because a run failed or was infeasible.")
     return " ".join(sentences)
 
 
-def _draw(axes: Sequence[Axes], found: Sequence[Mapping[str, Any]], stacked: bool) -> None:
+def _draw(axes: Sequence[Axes], comparisons: Sequence[Mapping[str, Any]], stacked: bool) -> None:
     """Draw both panels; numbers of rows are at the right of the second panel, or at its left if
     panels are stacked."""
     means, differences = axes
-    for place, row in enumerate(found):
+    for place, row in enumerate(comparisons):
         _dot(means, (row["mean_a"], row["low_a"], row["high_a"]), place - _APART, _A)
         _dot(means, (row["mean_b"], row["low_b"], row["high_b"]), place + _APART, _B)
         _dot(differences, (row["difference"], row["low"], row["high"]), place, _DIFFERENCE)
     differences.axvline(0, color="0.5", linewidth=0.8)
     means.set_xlim(-0.02, 1.02)
-    means.set_xlabel(f"{accuracy_label(found[0]['accuracy_a'])} accuracy", fontsize=8)
+    means.set_xlabel(f"{accuracy_label(comparisons[0]['accuracy_a'])} accuracy", fontsize=8)
     differences.set_xlabel("B − A", fontsize=8)
     for panel, labels in (
-        (means, [_name(row) for row in found]),
-        (differences, [_numbers(row, named=stacked) for row in found]),
+        (means, [_name(row) for row in comparisons]),
+        (differences, [_numbers(row, named=stacked) for row in comparisons]),
     ):
         style_axes(panel)
         panel.grid(False, axis="y")
-        panel.set_yticks(range(len(found)), labels)
-        panel.set_ylim(len(found) - 0.5, -0.5)
+        panel.set_yticks(range(len(comparisons)), labels)
+        panel.set_ylim(len(comparisons) - 0.5, -0.5)
         set_ticks(panel.xaxis)
     if not stacked:
         differences.yaxis.tick_right()

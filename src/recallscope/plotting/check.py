@@ -75,9 +75,9 @@ def check_caption(report: Mapping[str, Any]) -> str:
 
 def _by_stage(report: Mapping[str, Any]) -> list[list[list[Mapping[str, Any]]]]:
     """The comparisons of each noise of each stage, in the order of the stages."""
-    stages = grouped_by(report["comparisons"], lambda each: each["stage"])
+    stages = grouped_by(report["comparisons"], lambda comparison: comparison["stage"])
     return [
-        list(grouped_by(stages[stage], lambda each: each["term"]).values())
+        list(grouped_by(stages[stage], lambda comparison: comparison["term"]).values())
         for stage in _STAGES
         if stage in stages
     ]
@@ -93,21 +93,23 @@ def _handles(report: Mapping[str, Any]) -> list[Line2D]:
 
 def _draw(axes: Sequence[Axes], report: Mapping[str, Any]) -> None:
     sizes = _sizes(report)
-    for each, noises in zip(axes, _by_stage(report), strict=True):
+    for stage_axes, noises in zip(axes, _by_stage(report), strict=True):
         for row, comparisons in enumerate(noises):
-            each.axhline(row - 0.5, color="0.8", linewidth=0.5)
+            stage_axes.axhline(row - 0.5, color="0.8", linewidth=0.5)
             for comparison in comparisons:
                 place = sizes.index(comparison["size"])
-                _draw_ratios(each, comparison, row + 0.15 * (place - (len(sizes) - 1) / 2), place)
-        each.axvspan(1 / _LEVEL, _LEVEL, color="0.9", zorder=0)
-        each.axvline(1, color="0.4", linewidth=0.8, zorder=1)
-        each.set(xscale="log", xlim=(1 / _WIDEST, _WIDEST), ylim=(len(noises) - 0.5, -0.5))
-        set_ticks(each.xaxis, [0.5, 1, 2])
-        each.set_yticks(range(len(noises)), map(_name, noises))
-        each.set_xlabel("measured/predicted", fontsize=7.5)
-        each.set_title(_STAGES[noises[0][0]["stage"]], fontsize=7.5)
-        style_axes(each)
-        each.grid(False, axis="y")
+                _draw_ratios(
+                    stage_axes, comparison, row + 0.15 * (place - (len(sizes) - 1) / 2), place
+                )
+        stage_axes.axvspan(1 / _LEVEL, _LEVEL, color="0.9", zorder=0)
+        stage_axes.axvline(1, color="0.4", linewidth=0.8, zorder=1)
+        stage_axes.set(xscale="log", xlim=(1 / _WIDEST, _WIDEST), ylim=(len(noises) - 0.5, -0.5))
+        set_ticks(stage_axes.xaxis, [0.5, 1, 2])
+        stage_axes.set_yticks(range(len(noises)), map(_name, noises))
+        stage_axes.set_xlabel("measured/predicted", fontsize=7.5)
+        stage_axes.set_title(_STAGES[noises[0][0]["stage"]], fontsize=7.5)
+        style_axes(stage_axes)
+        stage_axes.grid(False, axis="y")
 
 
 def _draw_ratios(axes: Axes, comparison: Mapping[str, Any], height: float, place: int) -> None:

@@ -41,7 +41,7 @@ def explain(figure: Figure, handles: Sequence[Artist], caption: str) -> None:
     width = figure.get_figwidth()
     lines = wrap(caption.replace(" %", "\u00a0%"), int(LETTERS_PER_INCH * width))
     letters = int(LETTERS_PER_INCH * (width - _HANDLE - 0.1))
-    labels = [fill(str(each.get_label()), letters) for each in handles]
+    labels = [fill(str(artist.get_label()), letters) for artist in handles]
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
     columns = max(1, int((width - 0.1) / (longest / LETTERS_PER_INCH + _HANDLE)))
     rows = math.ceil(sum(label.count("\n") + 1 for label in labels) / columns)

@@ -119,9 +119,9 @@ def _law(diagram: Mapping[str, Any]) -> str:
 
 
 def _draw(axes: Sequence[Axes], diagrams: Sequence[Mapping[str, Any]]) -> None:
-    for each, diagram in zip(axes, diagrams, strict=True):
-        mesh = _draw_diagram(each, diagram)
-        each.set_title(_title(diagram, diagrams), fontsize=7.5)
+    for diagram_axes, diagram in zip(axes, diagrams, strict=True):
+        mesh = _draw_diagram(diagram_axes, diagram)
+        diagram_axes.set_title(_title(diagram, diagrams), fontsize=7.5)
     bar = axes[0].figure.colorbar(mesh, ax=list(axes), aspect=30, pad=0.02)
     bar.set_label(f"measured {accuracy_label(diagrams[0]['accuracy'])} accuracy", fontsize=8)
     bar.ax.tick_params(labelsize=7)

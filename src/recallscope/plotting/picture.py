@@ -76,27 +76,27 @@ def picture_caption(picture: Picture) -> str:
 
 def draw_picture(axes: Sequence[Axes], picture: Picture) -> None:
     """Draw each panel on axes of the user's, with a small legend inside."""
-    for each, panel in zip(needed(axes, len(picture.panels)), picture.panels, strict=True):
-        draw_panel(each, panel)
-        small_legend(each, _handles(panel, 40))
+    for panel_axes, panel in zip(needed(axes, len(picture.panels)), picture.panels, strict=True):
+        draw_panel(panel_axes, panel)
+        small_legend(panel_axes, _handles(panel, 40))
 
 
 def draw_panel(axes: Axes, panel: Panel, letters: int = 40) -> None:
     """Draw a panel with a width of so many letters."""
     names, placed = _names(panel), _all_placed(panel)
     x, y, low, high = (
-        np.concatenate([np.empty(0), *(getattr(each, name) for each in placed)])
+        np.concatenate([np.empty(0), *(getattr(points, name) for points in placed)])
         for name in ("x", "y", "low", "high")
     )
     if names:
         axes.set_xlim(-0.5, len(names) - 0.5)
-        letters_each = 16 if _aslant(names) else int(0.8 * letters / len(names))
-        axes.set_xticks(range(len(names)), [_plain(fill(name, letters_each)) for name in names])
+        letters_per_name = 16 if _aslant(names) else int(0.8 * letters / len(names))
+        axes.set_xticks(range(len(names)), [_plain(fill(name, letters_per_name)) for name in names])
     elif placed:
         axes.set_xscale("log" if panel.log_x else "linear")
         axes.set_xlim(_limits(x, x, x, panel.log_x))
-        measured = [each for each in placed if each.series.kind is Kind.MEASURED]
-        sizes = {size for each in measured for size in each.x.tolist()}
+        measured = [points for points in placed if points.series.kind is Kind.MEASURED]
+        sizes = {size for points in measured for size in points.x.tolist()}
         round_ones = {size for size in sizes if size.is_integer() or size == float(f"{size:.1g}")}
         set_ticks(axes.xaxis, sorted(round_ones), _base(sizes))
     if placed:
@@ -104,8 +104,8 @@ def draw_panel(axes: Axes, panel: Panel, letters: int = 40) -> None:
         axes.set_yscale("log" if log_y else "linear")
         axes.set_ylim(_limits(y, low, high, log_y))
         set_ticks(axes.yaxis, base=_base(set(y.tolist())))
-    for each in placed:
-        (_draw_points if each.series.kind is Kind.MEASURED else _draw_line)(axes, each)
+    for points in placed:
+        (_draw_points if points.series.kind is Kind.MEASURED else _draw_line)(axes, points)
     if not placed:
         where: dict[str, Any] = {"xycoords": "axes fraction", "ha": "center"}
         axes.annotate("nothing to show yet", (0.5, 0.5), color=_GREY, fontsize=7, **where)
@@ -152,7 +152,7 @@ def _names(panel: Panel) -> list[str]:
 def _all_placed(panel: Panel) -> list[_Placed]:
     """Return the points that can be drawn."""
     placed = [_placed(panel, _names(panel), place) for place in range(len(panel.series))]
-    return [each for each in placed if len(each.y)]
+    return [points for points in placed if len(points.y)]
 
 
 def _placed(panel: Panel, names: Sequence[str], place: int) -> _Placed:
@@ -163,17 +163,19 @@ def _placed(panel: Panel, names: Sequence[str], place: int) -> _Placed:
     low, high = np.where(np.isnan(low), y, low), np.where(np.isnan(high), y, high)
     # If the point of a bound is infinite, its known end replaces it.
     y = np.where(np.isposinf(y), low, np.where(np.isneginf(y), high, y))
-    x = np.array([names.index(str(each)) if names else each for each in series.x], dtype=float)
+    x = np.array([names.index(str(name)) if names else name for name in series.x], dtype=float)
     known = np.isfinite(x) & np.isfinite(y)
     x, y, low, high = x[known], y[known], low[known], high[known]
     if names and series.kind is Kind.MEASURED:
         # Markers at one name stand side by side.
-        measured = [i for i, each in enumerate(panel.series) if each.kind is Kind.MEASURED]
+        measured = [i for i, other in enumerate(panel.series) if other.kind is Kind.MEASURED]
         x = x + _SPREAD * ((measured.index(place) + 0.5) / len(measured) - 0.5)
     elif names:  # and lines become steps
         gap = np.full_like(x, np.nan)
         x = np.stack([x - _HALF_STEP, x + _HALF_STEP, gap], axis=1).ravel()
-        y, low, high = (np.stack([each, each, gap], axis=1).ravel() for each in (y, low, high))
+        y, low, high = (
+            np.stack([values, values, gap], axis=1).ravel() for values in (y, low, high)
+        )
     return _Placed(series=series, place=place, x=x, y=y, low=low, high=high)
 
 
@@ -190,7 +192,7 @@ def _limits(value: Column, low: Column, high: Column, log: bool) -> tuple[float,
 
     A bar that is so long that it would squeeze the rest goes on beyond it.
     """
-    value, low, high = (_length(each, log) for each in (value, low, high))
+    value, low, high = (_length(values, log) for values in (value, low, high))
     shown = np.isfinite(value)
     start, end = float(value[shown].min()), float(value[shown].max())
     lengths = np.concatenate([value[shown] - low[shown], high[shown] - value[shown]])
@@ -296,5 +298,5 @@ def _explain(axes: Axes, panel: Panel, letters: int) -> None:
 
 
 def _handles(panel: Panel, letters: int) -> list[Line2D]:
-    named = [each for each in _all_placed(panel) if each.series.label]
-    return [handle(_plain(fill(each.series.label, letters)), **each.look) for each in named]
+    named = [points for points in _all_placed(panel) if points.series.label]
+    return [handle(_plain(fill(points.series.label, letters)), **points.look) for points in named]

@@ -85,9 +85,9 @@ def _draw(axes: Sequence[Axes], scaling: Mapping[str, Any]) -> None:
     panels, quantity = scaling["panels"], scaling["quantity"]
     if not any(panel["points"] for panel in panels):
         raise ProblemError("no critical size was reached or bounded, so there is nothing to draw")
-    for each, panel in zip(axes, panels, strict=False):
-        _draw_panel(each, scaling, panel)
-        each.set_ylabel(f"critical {quantity}, {letter(quantity)}*", fontsize=8)
+    for panel_axes, panel in zip(axes, panels, strict=False):
+        _draw_panel(panel_axes, scaling, panel)
+        panel_axes.set_ylabel(f"critical {quantity}, {letter(quantity)}*", fontsize=8)
     if scaling["collapse"] is not None:
         _draw_collapse(axes[-1], scaling)
 

@@ -52,12 +52,12 @@ class _RoundNumbers(Locator):
     def tick_values(self, vmin: float, vmax: float) -> list[float]:
         low, high = sorted((vmin, vmax))
         log = cast("Axis", self.axis).get_scale() == "log"
-        of_log = [each for ratio, each in self._log if log and high >= ratio * low]
+        of_log = [log_locator for ratio, log_locator in self._log if log and high >= ratio * low]
         many = []
         for locator in [*of_log, *_LINEAR]:
-            found = np.asarray(locator.tick_values(low, high))
+            values = np.asarray(locator.tick_values(low, high))
             spare = 1e-9 * (high - low)
-            ticks = found[(low - spare <= found) & (found <= high + spare)].tolist()
+            ticks = values[(low - spare <= values) & (values <= high + spare)].tolist()
             if len(ticks) >= _FEWEST:
                 many.append(ticks)
         fit = (ticks for ticks in many if len(ticks) <= _MOST and self._fits(ticks, low, high))

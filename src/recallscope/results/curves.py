@@ -50,8 +50,8 @@ def curves_panel(
     for colour, label in enumerate(groups):
         lines = [row for row in theory if _label(row, others) == label]
         if lines:
-            said = f"closed forms{label and ', '}{label}"
-            series.append(_series(said, Kind.THEORY, lines, along, accuracy, colour))
+            theory_label = f"closed forms{label and ', '}{label}"
+            series.append(_series(theory_label, Kind.THEORY, lines, along, accuracy, colour))
     return Panel(
         title=f"{accuracy_label(accuracy)} accuracy",
         x=axis_label(along),

@@ -57,8 +57,8 @@ def describe_fields(fields: Mapping[str, Any]) -> dict[str, str]:
 def _describe_parts(fields: Mapping[str, Any]) -> dict[str, str]:
     """The parts that are not the usual ones, and what was chosen for the fields that they add."""
     words = {
-        name: f"{said} {fields[name]}"
-        for name, said in (("task", "task"), ("model", "model"), ("learner", "learnt by"))
+        name: f"{phrase} {fields[name]}"
+        for name, phrase in (("task", "task"), ("model", "model"), ("learner", "learnt by"))
         if fields.get(name, PART_DEFAULTS[name]) not in (None, PART_DEFAULTS[name])
     }
     named = {kind: fields[kind] for kind in PART_DEFAULTS if fields.get(kind) is not None}
@@ -77,7 +77,9 @@ def describe_common_fields(many: Iterable[Mapping[str, Any]]) -> str:
     """Return what is the same for all problems, as one phrase."""
     words = [describe_fields(fields) for fields in many]
     return ", ".join(
-        text for name, text in words[0].items() if all(each.get(name) == text for each in words)
+        text
+        for name, text in words[0].items()
+        if all(phrases.get(name) == text for phrases in words)
     )
 
 

@@ -33,7 +33,7 @@ class Series:
 
     def __post_init__(self) -> None:
         bars = [end for end in (self.low, self.high) if end is not None]
-        if len(bars) == 1 or any(len(each) != len(self.x) for each in (self.y, *bars)):
+        if len(bars) == 1 or any(len(values) != len(self.x) for values in (self.y, *bars)):
             raise ValueError(f"series {self.label!r} needs as many y, low and high as x")
 
 

@@ -51,8 +51,8 @@ class Drawing(NamedTuple):
         """Return the caption: what is seen, in a paragraph."""
         return str(self._plot("{}_caption", self.data))
 
-    def _plot(self, name: str, *given: Any, **how: Any) -> Any:
-        return getattr(_plotting(self.kind), name.format(self.kind))(*given, **how)
+    def _plot(self, name: str, *drawn: Any, **how: Any) -> Any:
+        return getattr(_plotting(self.kind), name.format(self.kind))(*drawn, **how)
 
 
 def _plotting(name: str) -> ModuleType:

@@ -128,7 +128,7 @@ def measure_around(problem: Problem, seeds: int = 16, progress: Progress = None)
             "over orthogonal ones there are no overlaps to measure"
         )
     check_sizes(problem)
-    return measure_each(_around(problem).values(), seeds, measure, progress)
+    return measure_all(_around(problem).values(), seeds, measure, progress)
 
 
 def check_sizes(problem: Problem) -> None:
@@ -148,7 +148,7 @@ def check_sizes(problem: Problem) -> None:
         )
 
 
-def measure_each(
+def measure_all(
     problems: Iterable[Problem],
     seeds: int,
     measure: Callable[[Problem, int], dict[Term, float]],
@@ -169,11 +169,11 @@ def measure_each(
 def compare(problem: Problem, measured: Measured) -> CheckReport:
     """Compare what was measured around a problem with the closed forms."""
     predicted = {one: predicted_terms(one) for one in measured}
-    for one, found in measured.items():
-        if ("attention", "trigger") not in found[0]:
+    for one, terms_by_seed in measured.items():
+        if ("attention", "trigger") not in terms_by_seed[0]:
             continue
         # Cross-talk is that of the trigger's score as it was: a wrong signal is not its fault.
-        square = float(np.mean([each["attention", "trigger"] for each in found]))
+        square = float(np.mean([terms["attention", "trigger"] for terms in terms_by_seed]))
         score, effective_dim = math.sqrt(max(square, 0.0)), arrays_of(one).effective_dim
         predicted[one]["attention", "cross_talk"] = float(
             attention_scores.cross_talk(score, effective_dim)[0]
@@ -194,7 +194,7 @@ def compare_terms(
             term,
             name,
             [getattr(problems[name, factor], name) for factor in FACTORS],
-            [[found[term] for found in measured[problems[name, factor]]] for factor in FACTORS],
+            [[terms[term] for terms in measured[problems[name, factor]]] for factor in FACTORS],
             [predicted[problems[name, factor]][term] for factor in FACTORS],
             negligible=shares[term] < NEGLIGIBLE,
         )
@@ -223,8 +223,8 @@ def predicted_terms(problem: Problem) -> dict[Term, float]:
     0.1494
     """
     s = arrays_of(problem)
-    found = analyse(s)
-    named = budget(s, found)
+    analysis = analyse(s)
+    named = budget(s, analysis)
     terms = {
         (stage, name): float(variance[0])
         for stage in ("first_gradient", "recall")
@@ -232,7 +232,7 @@ def predicted_terms(problem: Problem) -> dict[Term, float]:
     }
     # Monte Carlo of the first gradient cannot separate these two.
     terms["first_gradient", "interference"] += terms.pop(("first_gradient", "kernel_interference"))
-    scores = found.attention
+    scores = analysis.attention
     terms |= {("attention", name): float(variance[0]) for name, variance in scores.terms.items()}
     terms["attention", "cross_talk"] = float(
         attention_scores.cross_talk(scores.signal, s.effective_dim)[0]

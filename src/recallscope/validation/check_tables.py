@@ -43,7 +43,7 @@ def measure_tables_around(
         return measure_table(table, int(one.samples), one.length, seed)
 
     problems = check.around(problem, _sizes(problem, embeddings))
-    return check.measure_each(problems.values(), whole_number("seeds", seeds, 2), measure, progress)
+    return check.measure_all(problems.values(), whole_number("seeds", seeds, 2), measure, progress)
 
 
 def compare_tables(
@@ -55,20 +55,26 @@ def compare_tables(
     """
     data: dict[Problem, dict[Term, float]] = {}
     without_spread: check.Measured = {}
-    for one, found in measured.items():
-        said = [
+    for one, measured_terms in measured.items():
+        predicted = [
             predicted_terms(one, embeddings or draw_embeddings(one, seed))
-            for seed in range(len(found))
+            for seed in range(len(measured_terms))
         ]
-        terms = found[0].keys()
-        data[one] = {term: float(np.mean([each[term] for each in said])) for term in terms}
-        mean = {term: float(np.mean([each[term] for each in found])) for term in terms}
+        terms = measured_terms[0].keys()
+        data[one] = {
+            term: float(np.mean([terms_of_seed[term] for terms_of_seed in predicted]))
+            for term in terms
+        }
+        mean = {
+            term: float(np.mean([terms_of_seed[term] for terms_of_seed in measured_terms]))
+            for term in terms
+        }
         without_spread[one] = [
             {
-                term: each[term] - mean[term] * (mine[term] / (data[one][term] or 1.0) - 1)
+                term: seen[term] - mean[term] * (mine[term] / (data[one][term] or 1.0) - 1)
                 for term in terms
             }
-            for each, mine in zip(found, said, strict=True)
+            for seen, mine in zip(measured_terms, predicted, strict=True)
         ]
     problems = check.around(problem, _sizes(problem, embeddings))
     return check.compare_terms(problem, problems, without_spread, data)

@@ -35,8 +35,8 @@ def measure(problem: Problem, seed: int) -> dict[Term, float]:
     Attention is in units of 1/(V L²) instead and has the signal too, the squared score of the
     trigger. With the trigger in the values it also has memorisation, the rest of the signal.
 
-    >>> found = measure(Problem(vocab=64, samples=512, dim=16, length=4), seed=0)
-    >>> found["recall", "sampling"] > 0
+    >>> variances = measure(Problem(vocab=64, samples=512, dim=16, length=4), seed=0)
+    >>> variances["recall", "sampling"] > 0
     True
     """
     draws = _draws(problem, seed)
@@ -140,14 +140,14 @@ def _of_recall(draws: list[_Draw]) -> dict[Term, float]:
     rest = [logits(item.rest) for item in items]
     bias = [logits(item.mean.expand_as(item.rest)) for item in items]
     shared = sum(float(item.mean.mean()) for item in items) / 2
-    found = {
+    variances = {
         "interference": _product(linear, linear),
         "kernel_interference": _product(*rest),
         "mlp_noise": _product(rest[0] - rest[1], rest[0] - rest[1]) / 2,
         "mean_bias": _product(*bias),
         "sampling": float(counts.var()) * (signal + shared) ** 2,
     }
-    return {("recall", name): variance / signal**2 for name, variance in found.items()}
+    return {("recall", name): variance / signal**2 for name, variance in variances.items()}
 
 
 class _Items(NamedTuple):
@@ -201,14 +201,14 @@ def _of_first_gradient(draws: list[_Draw]) -> dict[Term, float]:
         biases.append(gram @ share.fill_diagonal_(0) * mean)
     signal, shared = sum(signals) / 4, sum(means) / 4
     first, redrawn, narrow, narrow_redrawn = logits
-    found = {
+    variances = {
         "interference": (_product(first, narrow_redrawn) + _product(redrawn, narrow)) / 2,
         "gradient_noise": _product(first - redrawn, narrow - narrow_redrawn) / 2,
         "mlp_noise": _product(first - narrow, first - narrow) / 2,
         "mean_bias": _product(biases[0], biases[3]),
         "sampling": float(counts.var()) * (signal + shared) ** 2,
     }
-    return {("first_gradient", name): variance / signal**2 for name, variance in found.items()}
+    return {("first_gradient", name): variance / signal**2 for name, variance in variances.items()}
 
 
 def _of_attention(draws: list[_Draw]) -> dict[Term, float]:
@@ -238,7 +238,7 @@ def _of_attention(draws: list[_Draw]) -> dict[Term, float]:
         for part, other in zip(parts, other_parts, strict=True)
     )
     signal = (bonus + other_bonus) / 2
-    found = {
+    quantities = {
         "gradient_noise": common,
         "mlp_noise": float((scores - other_scores).var() / 2),
         "mean_bias": pull,
@@ -249,9 +249,9 @@ def _of_attention(draws: list[_Draw]) -> dict[Term, float]:
     if problem.trigger_in_values:
         without = replace(problem, trigger_in_values=False)
         bare = [_scores(draw._replace(problem=without))[1] for draw in (one, two)]
-        found["signal"] = sum(bare) / 2
-        found["memorisation"] = signal - found["signal"]
-    return {("attention", name): value for name, value in found.items()}
+        quantities["signal"] = sum(bare) / 2
+        quantities["memorisation"] = signal - quantities["signal"]
+    return {("attention", name): value for name, value in quantities.items()}
 
 
 def _scores(draw: _Draw) -> tuple[Float[Tensor, " V"], float]:
@@ -266,13 +266,13 @@ def _scores(draw: _Draw) -> tuple[Float[Tensor, " V"], float]:
         inputs = means @ draw.hidden.T
         slopes = activation_of(problem).slope(inputs) / len(draw.hidden) ** 0.5
         gradient = (slopes * (draw.centred[draw.marked] @ memory)) @ draw.hidden
-    each = (gradient @ draw.tokens.T).gather(1, draw.sequence)
+    scores = (gradient @ draw.tokens.T).gather(1, draw.sequence)
     if problem.trigger_in_values:
-        each.scatter_add_(1, draw.position[:, None], (gradient @ draw.trigger)[:, None])
-    each = each - (gradient * means).sum(dim=1, keepdim=True)
-    weight = torch.zeros(problem.vocab, dtype=each.dtype)
-    weight.index_add_(0, draw.sequence.reshape(-1), each.reshape(-1))
-    on_trigger = each.gather(1, draw.position[:, None]).sum()
+        scores.scatter_add_(1, draw.position[:, None], (gradient @ draw.trigger)[:, None])
+    scores = scores - (gradient * means).sum(dim=1, keepdim=True)
+    weight = torch.zeros(problem.vocab, dtype=scores.dtype)
+    weight.index_add_(0, draw.sequence.reshape(-1), scores.reshape(-1))
+    on_trigger = scores.gather(1, draw.position[:, None]).sum()
     unit = problem.vocab * problem.length / problem.samples
     alpha = (weight @ draw.tokens + on_trigger * draw.trigger) * unit
     return draw.tokens @ alpha, float(alpha @ draw.trigger)

@@ -30,8 +30,8 @@ def measure_table(
     >>> from recallscope.models.embeddings import draw_embeddings
     >>> from recallscope.problem import Problem
     >>> problem = Problem(vocab=64, samples=256, dim=16, length=4, embedding="structured")
-    >>> found = measure_table(draw_embeddings(problem, 0), 256, 4, seed=0)
-    >>> found["recall", "sampling"] > 0
+    >>> variances = measure_table(draw_embeddings(problem, 0), 256, 4, seed=0)
+    >>> variances["recall", "sampling"] > 0
     True
     """
     random = np.random.default_rng(seed)
@@ -96,25 +96,25 @@ def _of_recall(tokens: Rows, outputs: Rows, samples: int, random: Generator) -> 
     mean = tokens.mean(axis=0)
     rows, vocab = tokens - mean, len(tokens)
     per_fact = samples / vocab
-    found = []
+    batches = []
     for _ in range(_BATCHES):
         counts = random.multinomial(samples, np.full(vocab, 1 / vocab)) / per_fact
         label = random.permutation(vocab)
-        asked = random.integers(vocab, size=_READS)
-        whole = _logits(tokens, outputs, counts, label, tokens[asked])
-        apart = _logits(rows, outputs, counts, label, rows[asked])
+        tokens_read = random.integers(vocab, size=_READS)
+        whole = _logits(tokens, outputs, counts, label, tokens[tokens_read])
+        apart = _logits(rows, outputs, counts, label, rows[tokens_read])
         columns = np.arange(_READS)
         wrong = np.ones(whole.shape, dtype=bool)
-        wrong[label[asked], columns] = False
-        right = whole[label[asked], columns].mean() - whole[wrong].mean()
+        wrong[label[tokens_read], columns] = False
+        right = whole[label[tokens_read], columns].mean() - whole[wrong].mean()
         directions = [random.standard_normal(rows.shape) for _ in range(2)]
         unit_rows, unit_outputs = (
-            each / np.linalg.norm(each, axis=1, keepdims=True) for each in directions
+            matrix / np.linalg.norm(matrix, axis=1, keepdims=True) for matrix in directions
         )
-        alike = _logits(unit_rows, unit_outputs, counts, label, unit_rows[asked])
-        squares = [np.square(each[wrong]).mean() for each in (alike, apart, whole - apart)]
-        found.append((right, *squares, counts.var()))
-    right, alike, apart, by_mean, seen = np.mean(found, axis=0)
+        alike = _logits(unit_rows, unit_outputs, counts, label, unit_rows[tokens_read])
+        squares = [np.square(logits[wrong]).mean() for logits in (alike, apart, whole - apart)]
+        batches.append((right, *squares, counts.var()))
+    right, alike, apart, by_mean, seen = np.mean(batches, axis=0)
     return {
         ("recall", "signal"): float(right),
         ("recall", "interference"): float(right**2 * alike),
