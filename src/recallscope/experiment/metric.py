@@ -34,13 +34,13 @@ class Metric(Part, ABC):
 
 def measured(setup: Setup, logits: LearnedModel) -> dict[str, Any]:
     """The metrics of a problem, each under its name, which errors say too."""
-    found = {}
+    metrics = {}
     for name in setup.problem.metrics:
         called = name.partition(":")[0]
         try:
-            found[called] = setup.problem.part("metric", name).measure(setup, logits)
+            metrics[called] = setup.problem.part("metric", name).measure(setup, logits)
         except Exception as error:
             raise RuntimeError(
                 f"the metric {called} broke off: {type(error).__name__}: {error}"
             ) from error
-    return found
+    return metrics

@@ -71,11 +71,11 @@ def own_record(own: OwnExperiment, problem: Problem, seed: int) -> Record:
     numbers: dict[str, Any] = {}
     status, reason = Status.OK, None
     try:
-        found = own.function(problem, seed)
+        returned = own.function(problem, seed)
     except (Exception, SystemExit) as error:  # a crash has its own status and is no data point
         status, reason = Status.FAILED, f"{type(error).__name__}: {error}"
     else:
-        numbers = _numbers(own.name, found)
+        numbers = _numbers(own.name, returned)
         check_new_metrics(problem, numbers["metrics"])
     took = time.perf_counter() - started
     return _record(own, problem, seed, took, status=status, reason=reason, **numbers)
@@ -94,31 +94,33 @@ def _record(
     return Record(problem=problem, seed=seed, measure=own.measure, provenance=made, **fields)
 
 
-def _numbers(name: str, found: Any) -> dict[str, Any]:
+def _numbers(name: str, returned: Any) -> dict[str, Any]:
     """Return the result of a function as fields of a record."""
-    if isinstance(found, tuple) and len(found) == 2 and not isinstance(found[0], Mapping):
-        accuracy, tests = found
-        found = {"recall_accuracy": accuracy, "tests": tests}
-    if not isinstance(found, Mapping) or not found:
+    if isinstance(returned, tuple) and len(returned) == 2 and not isinstance(returned[0], Mapping):
+        accuracy, tests = returned
+        returned = {"recall_accuracy": accuracy, "tests": tests}
+    if not isinstance(returned, Mapping) or not returned:
         raise ProblemError(
             f"{name} must return an accuracy and the number of its tests, as in (0.5, 1000), or "
             f"named metrics, as in {{'recall_accuracy': 0.5, 'tests': 1000, 'loss': 1.2}}, "
-            f"not {found!r:.60}"
+            f"not {returned!r:.60}"
         )
-    metrics = {each: _plain(value) for each, value in found.items()}
+    metrics = {metric: _plain(value) for metric, value in returned.items()}
     if "accuracy" in metrics and "recall_accuracy" not in metrics:
         metrics["recall_accuracy"] = metrics.pop("accuracy")
-    for each, value in metrics.items():
+    for metric, value in metrics.items():
         if isinstance(value, bool):
             raise ProblemError(
-                f"{each!s:.60} of {name} must be a number, not {value}; give the fraction of tests "
-                "or their number, and 1.0 or 0.0 for true or false"
+                f"{metric!s:.60} of {name} must be a number, not {value}; give the fraction of "
+                "tests or their number, and 1.0 or 0.0 for true or false"
             )
     tests = metrics.pop("tests", None)
-    accuracies = {each: metrics.pop(each) for each in ACCURACIES if each in metrics}
-    for each, value in accuracies.items():
+    accuracies = {called: metrics.pop(called) for called in ACCURACIES if called in metrics}
+    for measured, value in accuracies.items():
         if not isinstance(value, Real) or not 0 <= float(value) <= 1:
-            raise ProblemError(f"{each} of {name} must be a number from 0 to 1, not {value!r:.60}")
+            raise ProblemError(
+                f"{measured} of {name} must be a number from 0 to 1, not {value!r:.60}"
+            )
     if accuracies and tests is None:
         raise ProblemError(
             f"{name} gave {next(iter(accuracies))} without the number of tests that it was "
@@ -126,10 +128,10 @@ def _numbers(name: str, found: Any) -> dict[str, Any]:
         )
     if tests is not None:
         tests = whole_number("tests", tests, 1)
-        for each, value in accuracies.items():
-            check_share(f"{each} of {name}", value, tests)
+        for measured, value in accuracies.items():
+            check_share(f"{measured} of {name}", value, tests)
     return {
-        "metrics": {each: metric_value(each, value) for each, value in metrics.items()},
+        "metrics": {metric: metric_value(metric, value) for metric, value in metrics.items()},
         "test_samples": tests,
         **accuracies,
     }

@@ -132,9 +132,9 @@ def _learnt(setup: Setup, outcome: Outcome | Exception) -> dict[str, Any]:
             raise outcome
         logits = LearnedModel(outcome)
         numbers = outcome.numbers or tested(setup, logits)
-        found = measured(setup, logits)
-        check_new_metrics(setup.problem, [*outcome.metrics, *found])
-        named = with_shapes({**outcome.metrics, **found})
+        of_metrics = measured(setup, logits)
+        check_new_metrics(setup.problem, [*outcome.metrics, *of_metrics])
+        named = with_shapes({**outcome.metrics, **of_metrics})
         metrics = {name: metric_value(name, value) for name, value in named.items()}
     # A crash has its own status and is never a data point. The same is true of a metric that fails
     # after learning: it costs this record, and not the sweep.

@@ -87,8 +87,8 @@ def _gradients(
                 f"not {type(error).__name__} of the shape {tuple(getattr(error, 'shape', ()))}"
             )
         share = (rows.stop - rows.start) / samples
-        found = torch.autograd.grad(error, list(weights), allow_unused=True)
-        for place, change in enumerate(found):
+        gradients = torch.autograd.grad(error, list(weights), allow_unused=True)
+        for place, change in enumerate(gradients):
             if change is not None:  # a weight that no logit depends on
                 total[place] += share * change
         if setup.progress is not None:

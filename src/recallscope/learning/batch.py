@@ -107,8 +107,8 @@ class Batch:
             dtype = torch.int32 if most < 2**31 else torch.int64
         table = self.large_table.take(size, dtype)
         for _, parts in self.map(cells):
-            for found in parts:  # ones in full: faster than one number expanded
-                table.scatter_add_(0, found, table.new_ones(len(found)))
+            for places in parts:  # ones in full: faster than one number expanded
+                table.scatter_add_(0, places, table.new_ones(len(places)))
         return table
 
     @cached_property

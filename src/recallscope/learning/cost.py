@@ -144,8 +144,8 @@ def three_step_cost(problem: Problem, engine: str, dtype: str, test_samples: int
         engine = choose_engine(problem, engine)
     multiply_adds, seconds = _work(problem, engine)
     V, d, m = problem.vocab, problem.dim, problem.hidden
-    asked = min(test_samples, V)
-    testing = V * d * m + 2 * asked * (V * d + d * m)
+    tested = min(test_samples, V)
+    testing = V * d * m + 2 * tested * (V * d + d * m)
     drawing = 2e-8 * d * (2 * V + (problem.width or 0))
     seconds += testing * _MULTIPLY_ADD + drawing
     further = max(test_samples - _USUAL_TEST, 0)

@@ -70,8 +70,8 @@ def _all_cells(vocab: int, tile: Tile) -> tuple[Int64[Tensor, " n*L"], Numbers]:
 def _attended_cells(
     scores: Scores, bonus: Bonus, tile: Tile
 ) -> tuple[Numbers, Int64[Tensor, " found"]]:
-    attended, found = attend(scores, bonus, tile)
-    return tile.label * len(scores) + attended, tile.label[found]
+    attended, at_marked = attend(scores, bonus, tile)
+    return tile.label * len(scores) + attended, tile.label[at_marked]
 
 
 def _key_weights_of_tile(

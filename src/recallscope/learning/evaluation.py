@@ -50,15 +50,15 @@ def _accuracies(instance: Instance, learned: Learned, test: Batch) -> dict[str, 
     after_one = _answers_by_token(instance, learned.V1, test)
 
     def hits(tile: Tile) -> Int64[Tensor, " 3"]:
-        attended, found = attend(scores, bonus, tile)
+        attended, at_marked = attend(scores, bonus, tile)
         if after_three is None:
             answer = answers(instance, learned.V2, soft_read(instance, scores, bonus, tile))
         else:
-            answer = after_three(attended, found)
-        asked = tile.tokens.gather(1, tile.position[:, None])[:, 0]
-        guess = after_one(asked, torch.zeros_like(found))
+            answer = after_three(attended, at_marked)
+        marked = tile.tokens.gather(1, tile.position[:, None])[:, 0]
+        guess = after_one(marked, torch.zeros_like(at_marked))
         right = [answer == tile.label, guess == tile.label]
-        return torch.stack([found.sum(), *(hit.sum() for hit in right)])
+        return torch.stack([at_marked.sum(), *(hit.sum() for hit in right)])
 
     attention, recall, first_gradient = test.mean(hits).tolist()
     return {

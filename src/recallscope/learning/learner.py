@@ -78,7 +78,7 @@ class Setup:
         """The model of the problem, untrained: from tokens and marked positions to logits.
 
         >>> problem = Problem(vocab=64, samples=1, dim=8, length=4)
-        >>> sum(each.numel() for each in Setup(problem=problem, seed=0).model().parameters())
+        >>> sum(weight.numel() for weight in Setup(problem=problem, seed=0).model().parameters())
         128
         """
         from recallscope.models.input_ids import model_of
@@ -95,10 +95,10 @@ class Setup:
         if hasattr(self.instance.task, "draw"):  # nothing more is worked out than is asked for
             arrays = tuple(self.instance.task.draw(start, stop, split))
         else:
-            found = self.examples(start, stop, split)
-            last = np.full_like(found.answer, found.input_ids.shape[1] - 1)
-            marked = last if found.marked is None else found.marked
-            arrays = (found.input_ids, marked, found.answer)
+            examples = self.examples(start, stop, split)
+            last = np.full_like(examples.answer, examples.input_ids.shape[1] - 1)
+            marked = last if examples.marked is None else examples.marked
+            arrays = (examples.input_ids, marked, examples.answer)
         return tuple(torch.from_numpy(array).long().to(self.device) for array in arrays)
 
     def examples(self, start: int, stop: int, split: str = "train") -> Examples:
@@ -179,10 +179,10 @@ class LearnedModel:
             self.module.eval()
 
     def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
-        found: Tensor = self._logits(tokens, position)
-        if not bool(found.isfinite().all()):
+        logits: Tensor = self._logits(tokens, position)
+        if not bool(logits.isfinite().all()):
             raise OverflowError("the logits are not finite; make steps smaller")
-        return found
+        return logits
 
 
 def tested(setup: Setup, logits: Logits) -> dict[str, Any]:
@@ -203,9 +203,9 @@ def mean_of_tests(
     import torch
 
     labels = setup.problem.part("task").number_of_labels(setup.problem)
-    found, block = 0.0, max(1, min(_TESTS_AT_ONCE, _LOGITS_AT_ONCE // labels))
+    total, block = 0.0, max(1, min(_TESTS_AT_ONCE, _LOGITS_AT_ONCE // labels))
     count = count or setup.test_samples
     with torch.no_grad():
         for rows in blocks(count, block):
-            found += seen(*setup.samples(rows.start, rows.stop, split)).sum().item()
-    return found / count
+            total += seen(*setup.samples(rows.start, rows.stop, split)).sum().item()
+    return total / count

@@ -105,11 +105,14 @@ def second_value(instance: Instance, batch: Batch, V1: Memory, alpha: Vector) ->
     below = drawn ** (problem.length - 1)  # P(all others rank below r)
     gap = below.diff().to(scores.dtype)
     beaten = torch.searchsorted(ranked, scores + bonus, right=True)  # tokens that do not win
-    found = below[beaten].to(scores.dtype)
+    attended = below[beaten].to(scores.dtype)
 
     outputs = instance.centred_outputs[instance.labels] * weight[:, None]
     right = store(
-        instance, batch.threads, outputs * found[:, None], instance.tokens + instance.trigger_value
+        instance,
+        batch.threads,
+        outputs * attended[:, None],
+        instance.tokens + instance.trigger_value,
     )
     # Token of rank r is attended to for every marked token that it beats: a cumulative sum.
     sums = outputs.new_zeros(problem.vocab + 1, problem.dim)

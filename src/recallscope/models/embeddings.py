@@ -213,10 +213,10 @@ def draw_embeddings(
 def _claimed_bytes(archive: zipfile.ZipFile, name: str) -> int:
     """The bytes of an array by its header; raises if the file is too small for them."""
     if f"{name}.npy" not in archive.namelist():
-        found = ", ".join(sorted(member.removesuffix(".npy") for member in archive.namelist()))
+        members = ", ".join(sorted(member.removesuffix(".npy") for member in archive.namelist()))
         raise ProblemError(
             f"the embedding file has no array {name!r}; it needs {', '.join(_ARRAYS)} "
-            f"and has {repr(found[:200]) if found else 'none'}"
+            f"and has {repr(members[:200]) if members else 'none'}"
         )
     with archive.open(f"{name}.npy") as member:
         shape, _, dtype = _HEADERS[np.lib.format.read_magic(member)](member)

@@ -59,12 +59,12 @@ class ExampleDataset(FirstSamples[Example]):
             yield from self._block(start, min(start + _AT_ONCE, self.samples))
 
     def _block(self, start: int, stop: int) -> Iterator[Example]:
-        found = examples_of(self.task, start, stop, self.split)
-        ids, answer = torch.from_numpy(found.input_ids), torch.from_numpy(found.answer)
-        if found.marked is not None:
-            asked = getattr(self.problem, "trigger", "token")
-            trigger = asked if asked == "marked-id" else "token"  # a vector is in no id
-            marked = torch.from_numpy(found.marked)
+        examples = examples_of(self.task, start, stop, self.split)
+        ids, answer = torch.from_numpy(examples.input_ids), torch.from_numpy(examples.answer)
+        if examples.marked is not None:
+            chosen = getattr(self.problem, "trigger", "token")
+            trigger = chosen if chosen == "marked-id" else "token"  # a vector is in no id
+            marked = torch.from_numpy(examples.marked)
             ids = input_ids(ids, marked, inputs_of(self.problem), trigger)
         ids = torch.cat([ids, answer[:, None]], dim=1)
         labels = torch.full_like(ids, IGNORED)

@@ -46,7 +46,9 @@ class Layer(nn.Module):
         q, k, v = self.qkv(self.norms[0](x)).chunk(3, dim=2)
         if last:  # nothing reads the others
             q, x = q[:, -1:], x[:, -1:]
-        q, k, v = (each.unflatten(2, (self.heads, -1)).transpose(1, 2) for each in (q, k, v))
+        q, k, v = (
+            projection.unflatten(2, (self.heads, -1)).transpose(1, 2) for projection in (q, k, v)
+        )
         read = functional.scaled_dot_product_attention(
             q, k, v, dropout_p=self.dropout if self.training else 0.0, is_causal=not last
         )
@@ -81,9 +83,9 @@ class GPT(nn.Module):
         self.labels, self.dropout = labels, problem["dropout"]
         self._start(setup, task.has_mark)
         if problem["freeze_embeddings"]:
-            for each in (self.embed, self.places, self.unembed, self.trigger):
-                if each is not None:
-                    each.requires_grad_(False)
+            for weights in (self.embed, self.places, self.unembed, self.trigger):
+                if weights is not None:
+                    weights.requires_grad_(False)
 
     def forward(
         self, input_ids: Int64[Tensor, "n T"], position: Int64[Tensor, " n"] | None = None
@@ -109,7 +111,7 @@ class GPT(nn.Module):
         from safetensors.torch import save_file
 
         Path(folder).mkdir(parents=True, exist_ok=True)
-        weights = {name: each.contiguous() for name, each in self.state_dict().items()}
+        weights = {name: weight.contiguous() for name, weight in self.state_dict().items()}
         save_file(weights, Path(folder) / "model.safetensors")
 
     def _start(self, setup: Setup, has_mark: bool) -> None:
@@ -119,12 +121,12 @@ class GPT(nn.Module):
         deep = (2 * len(self.layers)) ** -0.5
         instance = setup.instance
         with torch.no_grad():
-            for name, each in self.named_parameters():
-                if each.ndim == 2:
+            for name, weight in self.named_parameters():
+                if weight.ndim == 2:
                     scale = deep if name.endswith(("out.weight", "down.weight")) else 1.0
-                    each.normal_(std=scale * each.shape[1] ** -0.5)
+                    weight.normal_(std=scale * weight.shape[1] ** -0.5)
                 elif not name.endswith("weight"):
-                    each.zero_()
+                    weight.zero_()
             if not has_mark:
                 return
             tokens = instance.tokens

@@ -54,9 +54,9 @@ def trigger_of(problem: Problem) -> str:
     >>> trigger_of(Problem(vocab=8, samples=1, dim=4, length=2, learner="adam", model="gpt"))
     'vector'
     """
-    asked = getattr(problem, "trigger", "auto")
-    if asked != "auto":
-        return str(asked)
+    trigger = getattr(problem, "trigger", "auto")
+    if trigger != "auto":
+        return str(trigger)
     return "vector" if problem.part("model").takes_mark else "token"
 
 
@@ -75,13 +75,13 @@ class ReadsIds(nn.Module):
 
     def forward(self, tokens: Tokens, position: Numbers) -> Float[Tensor, "n V"]:
         """The logits of every label, at the end of the sequence."""
-        given: tuple[Tensor, ...] = (tokens,)
+        inputs: tuple[Tensor, ...] = (tokens,)
         if self.inputs is not None:
             ids = input_ids(tokens, position, self.inputs, self.trigger)
-            given = (ids, position) if self.trigger == "vector" else (ids,)
+            inputs = (ids, position) if self.trigger == "vector" else (ids,)
         with torch.autocast(tokens.device.type, torch.bfloat16, enabled=self.bf16):
-            found: Any = self.model(*given)
-        logits: Tensor = getattr(found, "logits", found)
+            output: Any = self.model(*inputs)
+        logits: Tensor = getattr(output, "logits", output)
         if logits.ndim == 3:
             logits = logits[:, -1]
         if logits.ndim != 2 or logits.shape[1] < self.labels:

@@ -114,8 +114,10 @@ class Instance:
     @cached_property
     def frequencies(self) -> Float[Tensor, " facts"] | None:
         """The probability of each fact, in float64; None where all are equal."""
-        found = getattr(self.task, "frequencies", None)
-        return None if found is None else torch.as_tensor(found, device=self.tokens.device)
+        frequencies = getattr(self.task, "frequencies", None)
+        return (
+            None if frequencies is None else torch.as_tensor(frequencies, device=self.tokens.device)
+        )
 
     @property
     def trigger_value(self) -> Float[Tensor, " d"]:

@@ -26,7 +26,7 @@ def with_low_rank(module: nn.Module, problem: Problem, usual: str | list[str]) -
         return module
     with missing_explained():
         from peft import LoraConfig, get_peft_model
-    transposed = any(type(each).__name__ == "Conv1D" for each in module.modules())  # of GPT-2
+    transposed = any(type(layer).__name__ == "Conv1D" for layer in module.modules())  # of GPT-2
     config: Any = LoraConfig(
         r=rank, lora_alpha=2 * rank, target_modules=names or usual, fan_in_fan_out=transposed
     )

@@ -25,7 +25,7 @@ def seeded(seed: int, number: int, device: torch.device) -> Iterator[None]:
     with torch.random.fork_rng(devices=cuda):
         # Not `torch.manual_seed`, which reaches devices that are not restored.
         torch.default_generator.manual_seed(word)
-        for each in cuda:
-            with torch.cuda.device(each):
+        for gpu in cuda:
+            with torch.cuda.device(gpu):
                 torch.cuda.manual_seed(word)
         yield

@@ -28,10 +28,10 @@ class Examples:
             next four; one class if all are seen equally often.
         marked: which position of each is marked; None if the ids say all.
 
-    >>> found = Examples(
+    >>> examples = Examples(
     ...     input_ids=np.array([[5, 6, 7]]), answer=np.array([2]), fact=np.array([6]),
     ...     frequency_class=np.array([0]), marked=np.array([1]))
-    >>> found.labels.tolist()
+    >>> examples.labels.tolist()
     [[-100, -100, 2]]
     """
 
@@ -44,17 +44,17 @@ class Examples:
     @property
     def labels(self) -> Int64[np.ndarray, "n T"]:
         """A label for every position; only the last one counts."""
-        found = np.full_like(self.input_ids, IGNORED)
-        found[:, -1] = self.answer
-        return found
+        labels = np.full_like(self.input_ids, IGNORED)
+        labels[:, -1] = self.answer
+        return labels
 
 
 def examples_of(source: SampleSource, start: int, stop: int, split: str = "train") -> Examples:
     """Examples start…stop−1 of a source that yields them, or samples with a trigger.
 
     >>> from recallscope.tasks.recall import RecallTask
-    >>> found = examples_of(RecallTask(vocab=64, length=8), 0, 10)
-    >>> bool((found.fact == found.input_ids[range(10), found.marked]).all())
+    >>> examples = examples_of(RecallTask(vocab=64, length=8), 0, 10)
+    >>> bool((examples.fact == examples.input_ids[range(10), examples.marked]).all())
     True
     """
     if hasattr(source, "examples"):

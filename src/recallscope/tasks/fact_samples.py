@@ -37,7 +37,7 @@ def check_facts(problem: Problem) -> None:
         )
 
 
-class AskedFacts:
+class FactDistribution:
     """How many facts a problem has, and how often each is seen."""
 
     def __init__(self, problem: Problem) -> None:
@@ -47,7 +47,7 @@ class AskedFacts:
             self._ends = cumulated(self.frequencies)
             self._classes = frequency_classes(self.frequencies)
 
-    def asked(self, random: UInt64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
+    def drawn(self, random: UInt64[np.ndarray, " n"]) -> Int64[np.ndarray, " n"]:
         """A fact for each random word."""
         if self.frequencies is None:
             return below(self.number, random)
@@ -67,7 +67,7 @@ class AskedFacts:
 def drawn_facts(
     seed: int,
     sizes: tuple[int, ...],
-    facts: AskedFacts,
+    facts: FactDistribution,
     more: int,
     start: int,
     stop: int,
@@ -75,7 +75,7 @@ def drawn_facts(
 ) -> tuple[Int64[np.ndarray, " n"], UInt64[np.ndarray, "n more"]]:
     """The facts of samples start…stop−1, drawn or in turn, and `more` random words for each.
 
-    >>> facts = AskedFacts(Problem(vocab=3, samples=1, dim=2, length=2))
+    >>> facts = FactDistribution(Problem(vocab=3, samples=1, dim=2, length=2))
     >>> drawn_facts(0, (64,), facts, 2, 0, 4, "each")[0].tolist()
     [0, 1, 2, 0]
     """
@@ -84,5 +84,5 @@ def drawn_facts(
     random = words(seed, SPLITS[split], *sizes, start=start * width, stop=stop * width)
     random = random.reshape(stop - start, width)
     in_turn = split == "each"
-    fact = np.arange(start, stop) % facts.number if in_turn else facts.asked(random[:, 0])
+    fact = np.arange(start, stop) % facts.number if in_turn else facts.drawn(random[:, 0])
     return fact, random[:, 1:]

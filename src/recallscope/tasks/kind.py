@@ -103,8 +103,8 @@ def facts_of(problem: Problem) -> int:
     >>> facts_of(Problem(vocab=64, samples=1, dim=8, length=4, facts=100, learner="adam"))
     100
     """
-    found: int = problem.part("task").number_of_facts(problem)
-    return found
+    number: int = problem.part("task").number_of_facts(problem)
+    return number
 
 
 def inputs_of(problem: Problem) -> int:

@@ -141,15 +141,15 @@ class RecallTask:
         position = below(self.length, random[:, self.length])
         rows = np.arange(stop - start)
         if self.distractors == "same":
-            tokens = self._asked(random[:, : self.length])
+            tokens = self._drawn_facts(random[:, : self.length])
         else:
             tokens = below(max(self.vocab, self.facts), random[:, : self.length])
-            tokens[rows, position] = self._asked(random[rows, position])
+            tokens[rows, position] = self._drawn_facts(random[rows, position])
         if split == "each":
             tokens[rows, position] = np.arange(start, stop) % self.facts
         return Samples(tokens, position, self.answers[tokens[rows, position]])
 
-    def _asked(self, random: UInt[np.ndarray, "*n"]) -> Int64[np.ndarray, "*n"]:
+    def _drawn_facts(self, random: UInt[np.ndarray, "*n"]) -> Int64[np.ndarray, "*n"]:
         """A fact for each random word."""
         if self.frequencies is None:
             return below(self.facts, random)

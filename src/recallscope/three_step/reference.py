@@ -105,8 +105,8 @@ def tested(frozen: Frozen, fresh: Batch, weights: Weights, limit: bool) -> tuple
     score = scores(frozen, fresh, weights.W_KQ)
     attention = argmax(score) if limit else score.softmax(dim=1)
     answer = logits(frozen, fresh, attention, weights.W_V).argmax(dim=1)
-    found, recall = score.argmax(dim=1) == fresh.i, answer == fresh.y
-    return found.double().mean().item(), recall.double().mean().item()
+    attended, recall = score.argmax(dim=1) == fresh.i, answer == fresh.y
+    return attended.double().mean().item(), recall.double().mean().item()
 
 
 def draw(

@@ -32,8 +32,8 @@ class BitsPerParameter(Metric):
         from recallscope.learning.training.probe import parameters_of
 
         def losses(tokens: Tensor, position: Tensor, label: Tensor) -> Tensor:
-            found = logits(tokens, position).double()
-            return functional.cross_entropy(found, label, reduction="none") / math.log(2)
+            scores = logits(tokens, position).double()
+            return functional.cross_entropy(scores, label, reduction="none") / math.log(2)
 
         problem = setup.problem
         facts = facts_of(problem)

@@ -34,8 +34,8 @@ def recall_of_classes(setup: Setup, logits: Logits) -> Float[np.ndarray, " class
             tokens, position, label = setup.samples(rows.start, rows.stop, "each")
             hit = (logits(tokens, position).argmax(dim=1) == label).cpu().numpy()
             np.add.at(right, np.arange(rows.start, rows.stop) % facts, hit)
-    found: Float[np.ndarray, " classes"] = np.bincount(classes, right) / np.bincount(classes)
-    return found / (tests // facts)
+    hits: Float[np.ndarray, " classes"] = np.bincount(classes, right) / np.bincount(classes)
+    return hits / (tests // facts)
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class Batches:
     def drawn(self, start: int, stop: int, split: str = "train") -> Samples:
         """Samples start…stop−1 of each run."""
         drawn = [setup.samples(start, stop, split) for setup in self._setups]
-        tokens, position, label = (torch.stack(each) for each in zip(*drawn, strict=True))
+        tokens, position, label = (torch.stack(arrays) for arrays in zip(*drawn, strict=True))
         return tokens, position, label
 
     def _order(self, epoch: int) -> torch.Tensor:

@@ -26,9 +26,9 @@ def save(training: Training, path: Path) -> None:
     model, first = training.trainee.module.state_dict(), _first_names(training)
     tensors = {f"model.{name}": model[name] for name in first.values()}
     for number, state in training.optimiser.state_dict()["state"].items():
-        for name, each in state.items():
-            if each is not None:
-                tensors[f"optimiser.{number}.{name}"] = torch.as_tensor(each)
+        for name, tensor in state.items():
+            if tensor is not None:
+                tensors[f"optimiser.{number}.{name}"] = torch.as_tensor(tensor)
     (run,) = training.runs
     data = _of(training) | {
         "step": training.step,
@@ -40,8 +40,8 @@ def save(training: Training, path: Path) -> None:
     with written_next_to(path, "checkpoint") as part:
         # A copy of each: safetensors refuses tensors with common memory, such as two views of one.
         copies = {
-            name: each.detach().clone(memory_format=torch.contiguous_format)
-            for name, each in tensors.items()
+            name: tensor.detach().clone(memory_format=torch.contiguous_format)
+            for name, tensor in tensors.items()
         }
         save_file(copies, part, metadata={"format": _FORMAT, "training": json.dumps(data)})
 
@@ -81,20 +81,20 @@ def _first_names(training: Training) -> dict[str, str]:
     """Each name of a tensor of the model, and the first of those that name the same one."""
     first: dict[Any, str] = {}
     return {
-        name: first.setdefault((each.data_ptr(), each.shape, each.stride()), name)
-        for name, each in training.trainee.module.state_dict().items()
+        name: first.setdefault((tensor.data_ptr(), tensor.shape, tensor.stride()), name)
+        for name, tensor in training.trainee.module.state_dict().items()
     }
 
 
 def _load(training: Training, data: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
     model, states = {}, dict[int, dict[str, torch.Tensor]]()
-    for name, each in tensors.items():
+    for name, tensor in tensors.items():
         part, _, rest = name.partition(".")
         if part == "model":
-            model[rest] = each
+            model[rest] = tensor
         else:
             number, _, called = rest.partition(".")
-            states.setdefault(int(number), {})[called] = each
+            states.setdefault(int(number), {})[called] = tensor
     tied = _first_names(training)
     training.trainee.module.load_state_dict({name: model[tied[name]] for name in tied})
     groups = training.optimiser.state_dict()["param_groups"]
@@ -103,7 +103,7 @@ def _load(training: Training, data: dict[str, Any], tensors: dict[str, torch.Ten
     loss = torch.tensor(data["loss"], dtype=torch.float64)
     # A training beyond its last step would never end.
     known = type(step) is int and 0 <= step <= training.problem["steps"]
-    listed = isinstance(curve, dict) and all(isinstance(each, list) for each in curve.values())
+    listed = isinstance(curve, dict) and all(isinstance(values, list) for values in curve.values())
     if not known or not listed or loss.shape != training.loss.shape:
         raise ValueError("its step, curve and loss are not those of this training")
     training.step, training.loss = step, loss

@@ -63,12 +63,12 @@ def minimum(features: Features, label: Numbers, weight: PerSample, outputs: Tabl
     looks = 0
     for kind in (dtype, torch.float64):
         loss = _Loss(features.to(kind), label, weight.to(kind), outputs.to(kind), flat)
-        found = loss.descended(start)
-        looks += found.looks
-        if found.certified:
+        best = loss.descended(start)
+        looks += best.looks
+        if best.certified:
             break
-        start = found.V.double().flatten().numpy() / loss.unit
-    return replace(found, V=found.V.to(dtype), looks=looks)
+        start = best.V.double().flatten().numpy() / loss.unit
+    return replace(best, V=best.V.to(dtype), looks=looks)
 
 
 class _Loss:
@@ -85,7 +85,7 @@ class _Loss:
         self._stored, self._at_zero = own, float((own - guess).norm()) or 1.0
         # Steps of order one, as searches make their first, are logits of order one in this unit.
         self.unit = 1 / float(features.norm(dim=1).max() * outputs.norm(dim=1).max())
-        self._found: Minimum | None = None
+        self._last: Minimum | None = None
 
     def descended(self, start: np.ndarray) -> Minimum:
         """Where L-BFGS from a point ends."""
@@ -96,8 +96,8 @@ class _Loss:
             self._look(end.x)  # the last look was not always the best
         except _Certified:
             pass
-        assert self._found is not None
-        return self._found
+        assert self._last is not None
+        return self._last
 
     def _look(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         V = torch.from_numpy(self.unit * point).to(self._stored.dtype).view(self._stored.shape)
@@ -112,14 +112,14 @@ class _Loss:
             slope += (mean * weight[:, None]).T @ features
         share = float(slope.norm()) / self._at_zero
         separable = surprise < _HALF
-        self._found = Minimum(
+        self._last = Minimum(
             V=V,
             loss=loss,
             slope=share,
             separable=separable,
             certified=separable or share <= self._flat,
-            looks=1 if self._found is None else self._found.looks + 1,
+            looks=1 if self._last is None else self._last.looks + 1,
         )
-        if self._found.certified:
+        if self._last.certified:
             raise _Certified
         return loss, self.unit * slope.double().flatten().numpy()

@@ -45,20 +45,20 @@ def end_of_training(setup: Setup) -> Outcome:
             setup
         )
         outputs = instance.centred_outputs
-        found = minimum(features(instance, stored.reads), stored.label, stored.times, outputs)
+        best = minimum(features(instance, stored.reads), stored.label, stored.times, outputs)
 
     def logits(tokens: Tensor, position: Tensor) -> Tensor:
         reads = read(Tile(tokens, position, position))
-        return features(instance, reads) @ found.V.T @ outputs.T
+        return features(instance, reads) @ best.V.T @ outputs.T
 
     metrics = {
-        "certified": found.certified,
-        "separable": found.separable,
-        "slope": found.slope,
-        "final_loss": found.loss,
-        "looks": found.looks,
+        "certified": best.certified,
+        "separable": best.separable,
+        "slope": best.slope,
+        "final_loss": best.loss,
+        "looks": best.looks,
     }
-    return Outcome(logits=logits, metrics={name: float(each) for name, each in metrics.items()})
+    return Outcome(logits=logits, metrics={name: float(value) for name, value in metrics.items()})
 
 
 def _hard_attention_reads(setup: Setup) -> tuple[Read, _Stored]:
@@ -97,14 +97,14 @@ def _counted(
     setup: Setup, kinds: Callable[[Tile], Int64[Tensor, " n"]]
 ) -> tuple[Int64[Tensor, " k"], Int64[Tensor, " k"]]:
     """The kinds of samples that there are, and how many of each."""
-    found = torch.zeros(0, dtype=torch.int64, device=setup.device)
-    times = found.clone()
+    kinds_there = torch.zeros(0, dtype=torch.int64, device=setup.device)
+    times = kinds_there.clone()
     for rows in blocks(int(setup.problem.samples), _SAMPLES_AT_ONCE):
         new = kinds(Tile(*setup.samples(rows.start, rows.stop)))
-        found, place = torch.cat([found, new]).unique(return_inverse=True)  # type: ignore[no-untyped-call]
+        kinds_there, place = torch.cat([kinds_there, new]).unique(return_inverse=True)  # type: ignore[no-untyped-call]
         weights = torch.cat([times, torch.ones_like(new)])
-        times = torch.zeros_like(found).scatter_add_(0, place, weights)
-    return found, times
+        times = torch.zeros_like(kinds_there).scatter_add_(0, place, weights)
+    return kinds_there, times
 
 
 def _soft_attention_reads(setup: Setup) -> tuple[Read, _Stored]:

@@ -37,5 +37,5 @@ def how_many_ended(numbers: Sequence[float]) -> str:
     '2 converged, 1 stopped by its budget, 0 diverged'
     """
     counts = [sum(int(number) == kind for number in numbers) for kind in Ended]
-    said = ("converged", "stopped by its budget", "diverged")
-    return ", ".join(f"{count} {each}" for count, each in zip(counts, said, strict=True))
+    phrases = ("converged", "stopped by its budget", "diverged")
+    return ", ".join(f"{count} {phrase}" for count, phrase in zip(counts, phrases, strict=True))

@@ -25,9 +25,9 @@ def grid(steps: int) -> list[int]:
     >>> grid(20)
     [0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20]
     """
-    found = {0, steps}
+    numbers = {0, steps}
     exponent = 0
     while (step := round(2 ** (exponent / _PER_OCTAVE))) < steps:
-        found.add(step)
+        numbers.add(step)
         exponent += 1
-    return sorted(found)
+    return sorted(numbers)

@@ -183,9 +183,9 @@ def of_matrices(kind: type[Optimizer], weights: Weights, **options: float) -> Op
     if not isinstance(weights[0], dict):
         return make(weights, **options)  # type: ignore[no-any-return]
     matrices, rest = matrices_and_rest(weights)
-    found = [make(matrices, **options)] if matrices else []
+    optimisers = [make(matrices, **options)] if matrices else []
     if rest:
         rest = [group | {"rate_share": REST_OF_RATE} for group in rest]
         decay = options["weight_decay"]
-        found.append(AdamW(rest, lr=options["lr"], weight_decay=decay, fused=True))
-    return Together(*found)
+        optimisers.append(AdamW(rest, lr=options["lr"], weight_decay=decay, fused=True))
+    return Together(*optimisers)

@@ -114,7 +114,9 @@ class Training:
         filled = [*setups, *[setups[-1]] * (at_once - len(setups))]
         self.trainee = trainee_of(filled)
         self.batches = Batches(filled)
-        self.weights = [each for each in self.trainee.module.parameters() if each.requires_grad]
+        self.weights = [
+            weight for weight in self.trainee.module.parameters() if weight.requires_grad
+        ]
         self.optimiser = optimiser_of(self.trainee.groups(), rate)
         self.step = 0
         self.loss = torch.zeros(len(filled), dtype=torch.float64)
@@ -198,21 +200,21 @@ class Training:
         ]
         if self.step not in self._looked_at and all(end is None for end in ends):
             return
-        seen = {name: each.tolist() for name, each in self.look().items()}
+        seen = {name: measured.tolist() for name, measured in self.look().items()}
         for place, (run, end) in enumerate(zip(self.runs, ends, strict=True)):
             if run.over:
                 continue
             loss = float(self.loss[place])
             if end is not None or self.step in self._looked_at:
-                run.see(self.step, loss, {name: each[place] for name, each in seen.items()})
+                run.see(self.step, loss, {name: values[place] for name, values in seen.items()})
             if end is not None:
                 run.ended, run.kept = end, self.trainee.kept(place)
 
     def _slopes(self) -> list[float]:
         """The norm of the gradient of each run."""
         slopes = [weight.grad for weight in self.weights if weight.grad is not None]
-        squares = [each.reshape(len(self.loss), -1).square().sum(dim=1) for each in slopes]
-        return [float(each) for each in torch.stack(squares).sum(dim=0).sqrt()]
+        squares = [slope.reshape(len(self.loss), -1).square().sum(dim=1) for slope in slopes]
+        return [float(square) for square in torch.stack(squares).sum(dim=0).sqrt()]
 
     def _three_steps(self) -> None:
         """The steps of the paper, of the sizes that the problem gives."""

@@ -79,9 +79,9 @@ class TrainedTransformer(nn.Module):
         return self._attention(self._rows(tokens), position)
 
     def _attention(self, rows: Tokens, position: Numbers) -> Attention:
-        asked = self.attention_vector()
-        scores = (self._table() @ asked).view(-1).index_select(0, rows.view(-1)).view(rows.shape)
-        bonus = (self.trigger[:, None] @ asked).expand(-1, rows.shape[1], 1)
+        vector = self.attention_vector()
+        scores = (self._table() @ vector).view(-1).index_select(0, rows.view(-1)).view(rows.shape)
+        bonus = (self.trigger[:, None] @ vector).expand(-1, rows.shape[1], 1)
         return scores.scatter_add(2, position[:, :, None], bonus).softmax(dim=2)
 
     def read(self, tokens: Tokens, position: Numbers) -> Rows:

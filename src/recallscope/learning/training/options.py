@@ -49,5 +49,5 @@ def rows_of_step(problem: Problem) -> int:
     >>> rows_of_step(Problem(vocab=8, samples=500, dim=4, length=2, learner="adam", batch=32))
     32
     """
-    asked, there = getattr(problem, "batch", 0), int(problem.samples)
-    return asked if asked and (asked < there or problem["fresh"]) else there
+    batch, there = getattr(problem, "batch", 0), int(problem.samples)
+    return batch if batch and (batch < there or problem["fresh"]) else there

@@ -48,7 +48,9 @@ def module_cost(problem: Problem, dtype: str, test_samples: int) -> Cost:
     memory = _INTERPRETER + held + 3 * number * problem.vocab * problem.dim
     # One probe for all that differ in how much is trained, not in what.
     whole = {"samples": _MORE, "batch": 0, "fresh": False, "steps": 1}
-    less = problem.replace(**{name: each for name, each in whole.items() if hasattr(problem, name)})
+    less = problem.replace(
+        **{name: value for name, value in whole.items() if hasattr(problem, name)}
+    )
     weights = _weights(less, dtype) if memory < machine_memory() else 0
     memory += number * weights
     if memory > machine_memory():
@@ -69,26 +71,26 @@ def parameters_of(problem: Problem, dtype: str = "float32") -> Parameters:
     Parameters(total=1168, trained=128, embedding=1040)
     """
     kind = problem.part("model")
-    said: Parameters | None = kind.number_of_parameters(problem)
-    if said is not None:
-        return said
+    parameters: Parameters | None = kind.number_of_parameters(problem)
+    if parameters is not None:
+        return parameters
     setup = Setup(problem=problem, seed=0, dtype=dtype)
     _ = setup.instance  # as it is, and not without memory
     with torch.device("meta"):
         module: nn.Module = kind.build(setup)
-    total = sum(each.numel() for each in module.parameters())
-    trained = sum(each.numel() for each in module.parameters() if each.requires_grad)
-    return Parameters(total, trained, sum(each.numel() for each in embedding_tables(module)))
+    total = sum(weight.numel() for weight in module.parameters())
+    trained = sum(weight.numel() for weight in module.parameters() if weight.requires_grad)
+    return Parameters(total, trained, sum(table.numel() for table in embedding_tables(module)))
 
 
 @lru_cache(maxsize=256)
 def _weights(problem: Problem, dtype: str) -> int:
     """Numbers of the weights with all that training keeps of them; 0 if they cannot be counted."""
     try:
-        found = parameters_of(problem, dtype)
+        parameters = parameters_of(problem, dtype)
     except Exception:  # a module that cannot be built without memory, or at all
         return 0
-    return found.total + _COPIES * found.trained
+    return parameters.total + _COPIES * parameters.trained
 
 
 @lru_cache(maxsize=256)

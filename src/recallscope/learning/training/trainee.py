@@ -77,9 +77,10 @@ class _BatchedTrainee:
             "attention": attention.argmax(dim=2) == position,
             "mass": attention.gather(2, position[:, :, None])[:, :, 0],
         }
-        asked = self.module.attention_vector()[:, :, 0].double()
-        cosine = functional.cosine_similarity(asked, self.module.trigger.double(), dim=1)
-        return {name: each.double().mean(dim=1) for name, each in seen.items()} | {"cosine": cosine}
+        vector = self.module.attention_vector()[:, :, 0].double()
+        cosine = functional.cosine_similarity(vector, self.module.trigger.double(), dim=1)
+        means = {name: values.double().mean(dim=1) for name, values in seen.items()}
+        return means | {"cosine": cosine}
 
     def kept(self, run: int) -> Snapshot:
         """Return the model of a run so far: a copy, which is tested alone."""
@@ -90,8 +91,8 @@ class _BatchedTrainee:
                 weight.copy_(every.view(len(self._setups), *weight.shape)[run])
 
         def logits(tokens: Tensor, position: Tensor) -> Tensor:
-            found: Tensor = model(tokens[None], position[None])[0]
-            return found
+            logits_of_run: Tensor = model(tokens[None], position[None])[0]
+            return logits_of_run
 
         def attended(tokens: Tensor, position: Tensor) -> Tensor:
             return model.attention(tokens[None], position[None])[0].argmax(dim=1)
@@ -114,8 +115,8 @@ class _ModuleTrainee:
 
     def groups(self) -> list[Group]:
         """As the model has it, or what learns in groups as is usual."""
-        found: list[Group] | None = self._setup.problem.part("model").parameter_groups(self.module)
-        return usual_groups(self.module) if found is None else found
+        groups: list[Group] | None = self._setup.problem.part("model").parameter_groups(self.module)
+        return usual_groups(self.module) if groups is None else groups
 
     def noise(self, step: int) -> AbstractContextManager[None]:
         # Number 0 is that of the first weights.

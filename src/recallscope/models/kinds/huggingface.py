@@ -70,23 +70,23 @@ class HuggingFace(LanguageModel):
                 'the model huggingface needs a config, as in config=\'{"model_type": "gpt2"}\' or '
                 "config=gpt2.json, or a checkpoint, which has one"
             )
-        given = _given(problem)
-        if given is None:
+        config = _configuration(problem)
+        if config is None:
             return  # read from a store: what runs it will say so
-        if not isinstance(given.get("model_type"), str):
+        if not isinstance(config.get("model_type"), str):
             raise ProblemError("config must have a model_type, such as gpt2")
-        waiting = [given]
+        waiting = [config]
         for inner in waiting:  # even without memory, a million layers take hours
-            waiting += (each for each in inner.values() if isinstance(each, dict))
+            waiting += (nested for nested in inner.values() if isinstance(nested, dict))
             for name, value in inner.items():
                 most = _MOST_MODULES if "layer" in name or "expert" in name else _MOST
                 if type(value) is int and not -most <= value <= most:
                     raise ProblemError(f"config has {name[:60]!r}={value!s:.20}; at most {most:,}")
         for name in _HIDDEN:
-            if given.get(name, problem.dim) != problem.dim:
+            if config.get(name, problem.dim) != problem.dim:
                 raise ProblemError(
-                    f"config has {name}={given[name]!r:.20}, but dim is {problem.dim}; give "
-                    f"--dim {given[name]!r:.20}, or leave {name} out of the configuration"
+                    f"config has {name}={config[name]!r:.20}, but dim is {problem.dim}; give "
+                    f"--dim {config[name]!r:.20}, or leave {name} out of the configuration"
                 )
 
 
@@ -131,8 +131,8 @@ def save_weights(module: Any, folder: str) -> None:
         module.model.save_pretrained(folder)
 
 
-def _last_alone(_: nn.Module, given: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    return given, {**options, "logits_to_keep": 1}
+def _last_alone(_: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    return inputs, {**options, "logits_to_keep": 1}
 
 
 def _config(problem: Problem) -> Any:
@@ -140,17 +140,17 @@ def _config(problem: Problem) -> Any:
     from transformers import CONFIG_MAPPING
 
     text_of(problem["config"] or problem["checkpoint"])  # or why it is not known here
-    given = _given(problem) or {}
-    kind = given.pop("model_type")
+    fields = _configuration(problem) or {}
+    kind = fields.pop("model_type")
     if kind not in CONFIG_MAPPING:
         raise ProblemError(f"transformers has no model_type {kind!r:.60}")
     made: Any = CONFIG_MAPPING[kind]
-    rest = {name: value for name, value in given.items() if not name.endswith("_token_id")}
+    rest = {name: value for name, value in fields.items() if not name.endswith("_token_id")}
     for name in ("vocab_size", "use_cache", *_HIDDEN):
         rest.pop(name, None)
     ids = problem.part("task").number_of_ids(problem)
     if problem["checkpoint"]:
-        ids = max(ids, given.get("vocab_size", 0))
+        ids = max(ids, fields.get("vocab_size", 0))
     tokens = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"))
     try:
         config = made(**rest, **tokens, vocab_size=ids, hidden_size=problem.dim, use_cache=False)
@@ -165,17 +165,17 @@ def _config(problem: Problem) -> Any:
     return config
 
 
-def _given(problem: Problem) -> dict[str, Any] | None:
+def _configuration(problem: Problem) -> dict[str, Any] | None:
     """The configuration as it was given, or that of the checkpoint; None if it is unknown."""
     name, folder = problem["config"], problem["checkpoint"]
     if not is_known(name or folder):
         return None
     if not name:
         return read_json(Path(text_of(folder)) / "config.json", "configuration", _MOST_CONFIG)
-    given = json_of(name)
-    if not isinstance(given, dict):
-        raise ProblemError(f"config must be an object of JSON, not {given!r:.60}")
-    return dict(given)
+    config = json_of(name)
+    if not isinstance(config, dict):
+        raise ProblemError(f"config must be an object of JSON, not {config!r:.60}")
+    return dict(config)
 
 
 PART = HuggingFace()

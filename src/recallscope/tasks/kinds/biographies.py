@@ -18,7 +18,7 @@ from recallscope.common.frequencies import Frequencies
 from recallscope.common.shapes import Int64
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
-from recallscope.tasks.fact_samples import AskedFacts, check_facts, drawn_facts
+from recallscope.tasks.fact_samples import FactDistribution, check_facts, drawn_facts
 from recallscope.tasks.kind import Task
 from recallscope.tasks.random import Role, generator
 
@@ -41,7 +41,7 @@ class Biographies:
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.seed, self.vocab = seed, problem.vocab
-        self.facts = AskedFacts(problem)
+        self.facts = FactDistribution(problem)
         self.first_name = int(generator(seed, Role.TOKENS).integers(_NAMES))
 
     @cached_property

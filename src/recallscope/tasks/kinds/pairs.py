@@ -18,7 +18,7 @@ from recallscope.common.frequencies import check_frequencies
 from recallscope.common.shapes import Int64
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
-from recallscope.tasks.fact_samples import AskedFacts, check_facts, check_range, drawn_facts
+from recallscope.tasks.fact_samples import FactDistribution, check_facts, check_range, drawn_facts
 from recallscope.tasks.kind import FactTask, facts_of
 from recallscope.tasks.random import Role, below, words
 
@@ -34,7 +34,7 @@ class Pairs:
 
     def __init__(self, problem: Problem, seed: int) -> None:
         self.seed, self.vocab, self.length = seed, problem.vocab, problem.length
-        self.facts = AskedFacts(problem)
+        self.facts = FactDistribution(problem)
 
     def examples(self, start: int, stop: int, split: str = "train") -> Examples:
         """Examples start…stop−1: sample i is fact i modulo their number, or a drawn one."""

@@ -20,7 +20,7 @@ from recallscope.common.shapes import Int64
 from recallscope.parts.part import problem_field
 from recallscope.problem import Problem, ProblemError
 from recallscope.tasks.examples import Examples
-from recallscope.tasks.fact_samples import AskedFacts, check_facts, drawn_facts
+from recallscope.tasks.fact_samples import FactDistribution, check_facts, drawn_facts
 from recallscope.tasks.kind import Task
 from recallscope.tasks.random import Role, below, generator
 
@@ -39,7 +39,7 @@ class Relations:
     """
 
     def __init__(self, problem: Problem, seed: int) -> None:
-        self.problem, self.seed, self.facts = problem, seed, AskedFacts(problem)
+        self.problem, self.seed, self.facts = problem, seed, FactDistribution(problem)
 
     @cached_property
     def answer_of(self) -> Int64[np.ndarray, " facts"]:
