@@ -152,8 +152,8 @@ class Problem:
         self._settle("gamma", gamma)
         self._check_regime()
         named = {"embedding": embedding, "task": task, "model": model, "learner": learner}
-        for kind, given in named.items():
-            self._settle(kind, part_name(kind, given))
+        for kind, name_or_part in named.items():
+            self._settle(kind, part_name(kind, name_or_part))
         self._settle("metrics", metric_names(metrics))
         # `dataclasses.replace` gives those of the problem before as what they are kept in.
         declared = dict(declared.pop("declared", ())) | declared
@@ -393,19 +393,19 @@ def _for_json(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-def _values_of_objects(given: list[Any]) -> dict[str, Any]:
+def _values_of_objects(parts: list[Any]) -> dict[str, Any]:
     """The values of parts that were given as objects, where they are not the defaults."""
-    found: dict[str, Any] = {}
-    for each in given:
-        if isinstance(each, (list, tuple)):
-            found |= _values_of_objects([*each])
-        elif isinstance(each, Part):
-            found |= values_of(each)
-    return found
+    values: dict[str, Any] = {}
+    for part in parts:
+        if isinstance(part, (list, tuple)):
+            values |= _values_of_objects([*part])
+        elif isinstance(part, Part):
+            values |= values_of(part)
+    return values
 
 
 def _checked(
-    given: Mapping[str, Any], declarations: Mapping[str, Field]
+    fields: Mapping[str, Any], declarations: Mapping[str, Field]
 ) -> tuple[tuple[str, Any], ...]:
     """All declared fields, those that were not given with their defaults."""
     for name in declarations:
@@ -413,7 +413,7 @@ def _checked(
             raise ProblemError(
                 f"a part has a field {name}, which every problem has already; give it another name"
             )
-    for name in given:
+    for name in fields:
         if name not in declarations:
             known = [*FIELDS, *declarations]
             raise ProblemError(
@@ -422,7 +422,7 @@ def _checked(
             )
     try:
         return tuple(
-            (name, field.checked(name, given[name]) if name in given else field.default)
+            (name, field.checked(name, fields[name]) if name in fields else field.default)
             for name, field in sorted(declarations.items())
         )
     except ValueError as error:

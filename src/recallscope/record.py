@@ -77,7 +77,7 @@ def check_accuracy(name: str, metrics: Sequence[str] | None = ()) -> None:
         return
     known = [*ACCURACIES, *metrics]
     if name not in known:
-        short = [each.removesuffix("_accuracy").replace("_", "-") for each in known]
+        short = [accuracy.removesuffix("_accuracy").replace("_", "-") for accuracy in known]
         raise ProblemError(
             f"accuracy must be one of {', '.join(known)}, "
             f"not {name!r:.60}{did_you_mean(name, short)}; what a learner of yours measures is "
@@ -139,9 +139,9 @@ def metric_value(name: object, value: Any) -> float | list[float]:
     """
     plain = _plain(value)
     if isinstance(plain, (list, tuple)):
-        plain = [_plain(each) for each in plain]
+        plain = [_plain(number) for number in plain]
     check_metric(name, plain)
-    return float(plain) if isinstance(plain, Real) else [float(each) for each in plain]
+    return float(plain) if isinstance(plain, Real) else [float(number) for number in plain]
 
 
 def with_shapes(metrics: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,12 +151,12 @@ def with_shapes(metrics: Mapping[str, Any]) -> dict[str, Any]:
     >>> with_shapes({"map": np.ones((2, 1))})
     {'map': array([1., 1.]), 'map.shape': [2, 1]}
     """
-    found = dict[str, Any]()
+    flat = dict[str, Any]()
     for name, value in metrics.items():
         several = getattr(value, "ndim", 0) > 1
-        found |= {name: value.reshape(-1), f"{name}.shape": [*value.shape]} if several else {}
-        found.setdefault(name, value)
-    return found
+        flat |= {name: value.reshape(-1), f"{name}.shape": [*value.shape]} if several else {}
+        flat.setdefault(name, value)
+    return flat
 
 
 def _plain(value: Any) -> Any:
@@ -266,9 +266,9 @@ class Record:
         """
         if name not in self.metrics:
             raise ProblemError(f"this record has no metric {name!r:.60}")
-        found = np.array(self.metrics[name])
-        shape = np.array(self.metrics.get(f"{name}.shape", found.shape), dtype=int)
-        return found.reshape(shape)
+        numbers = np.array(self.metrics[name])
+        shape = np.array(self.metrics.get(f"{name}.shape", numbers.shape), dtype=int)
+        return numbers.reshape(shape)
 
     def metric(self, name: str) -> float:
         """A metric that is one number.
@@ -310,7 +310,7 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """One object fit for JSON: numbers and provenance flat, the problem with its fields."""
-        fields = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        fields = {column.name: getattr(self, column.name) for column in dataclasses.fields(self)}
         made = dataclasses.asdict(fields.pop("provenance"))
         problem = fields.pop("problem")
         for name in ("measure", "metrics"):  # most records have none
@@ -336,7 +336,7 @@ class Record:
         Returns:
             The record.
         """
-        made = {each.name for each in dataclasses.fields(Provenance)}
+        made = {column.name for column in dataclasses.fields(Provenance)}
         own = {name: value for name, value in data.items() if name not in made}
         problem = Problem.from_dict(own.pop("problem"))
         own["status"] = Status(own["status"])
@@ -367,7 +367,7 @@ def check_new_metrics(problem: Problem, names: Iterable[str]) -> None:
     Traceback (most recent call last):
     recallscope.problem.ProblemError: a metric is called 'seed', which a table of records has ...
     """
-    columns = {each.name for made in (Record, Provenance) for each in dataclasses.fields(made)}
+    columns = {column.name for made in (Record, Provenance) for column in dataclasses.fields(made)}
     columns |= {*FIELDS, "problem_key"}
     for name, _ in problem.declared:
         if name in columns:

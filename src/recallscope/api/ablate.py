@@ -102,5 +102,5 @@ def ablate(
     count = whole_number("seeds", seeds, 1, 10**6)
     check_amount("this ablation", len(ablation.plan(ablations, 1)), count)
     records = runs.records(ablation.plan(ablations, count, seed), "ablations")
-    results = [ablation.compare(each, records) for each in ablations]
+    results = [ablation.compare(arms, records) for arms in ablations]
     return Ablations(problem=problem, seeds=count, results=results, records=records)

@@ -87,8 +87,8 @@ def critical(
         ProblemError: an invalid size, accuracy or target.
 
     >>> problem = Problem(vocab=64, samples=1, dim=48, length=4)
-    >>> found = critical(problem, "samples", 0.5, budget=24)
-    >>> found.low < found.value < found.high
+    >>> size = critical(problem, "samples", 0.5, budget=24)
+    >>> size.low < size.value < size.high
     True
 
     With `run`, the search uses your function. It maps a problem and a seed to an accuracy and the
@@ -96,8 +96,8 @@ def critical(
 
     >>> def half_by_1000(problem, seed):
     ...     return problem.samples / (problem.samples + 1000), 4096
-    >>> found = critical(problem, "samples", 0.5, run=half_by_1000)
-    >>> found.low < 1000 < found.high
+    >>> size = critical(problem, "samples", 0.5, run=half_by_1000)
+    >>> size.low < 1000 < size.high
     True
     """
     runs = runner(

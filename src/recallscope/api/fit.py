@@ -91,11 +91,11 @@ def fit(
         ProblemError: axes that cannot be varied, or an invalid size, accuracy or target.
 
     >>> problem = Problem(vocab=64, samples=1, dim=48, length=4)
-    >>> found = fit(problem, "samples", ["dim=32,64"], budget=8)
-    >>> [row["dim"] for row in found.rows()]
+    >>> scaling = fit(problem, "samples", ["dim=32,64"], budget=8)
+    >>> [row["dim"] for row in scaling.rows()]
     [32, 64]
     """
-    axes = [axis_from(each, problem) for each in vary]
+    axes = [axis_from(axis, problem) for axis in vary]
     check_varied(axes, quantity)
     runs = runner(
         run=run,
@@ -117,8 +117,8 @@ def fit(
     within: dict[str, Any] = {"low": low, "high": high, "precision": precision, "prior": prior}
     within |= {"budget": budget, "own": runs.own}
     searches = [
-        CriticalSearch(each, *sought, **within, first_seed=seed + number * budget)
-        for number, each in enumerate(one_at_a_time(problem, axes, quantity))
+        CriticalSearch(varied, *sought, **within, first_seed=seed + number * budget)
+        for number, varied in enumerate(one_at_a_time(problem, axes, quantity))
     ]
     runs.search(searches, "searches")
     return scaling_of([search.result() for search in searches]).expecting(expect or {})

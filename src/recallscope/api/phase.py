@@ -78,8 +78,8 @@ def phase(
         ProblemError: axes that are equal or not numeric, or an invalid accuracy or target.
 
     >>> problem = Problem(vocab=64, samples=1, dim=1, length=4)
-    >>> found = phase(problem, "dim=16,64", ("samples", [32, 2048]), seeds=2)
-    >>> len(found.cells)
+    >>> diagram = phase(problem, "dim=16,64", ("samples", [32, 2048]), seeds=2)
+    >>> len(diagram.cells)
     4
     """
     kind = accuracy_name(accuracy)
@@ -110,7 +110,7 @@ def phase_of_store(
     store: str | Path | Store,
     x: str,
     y: str,
-    given: Mapping[str, Any],
+    fields: Mapping[str, Any],
     target: float = 0.5,
     accuracy: str = "recall",
 ) -> PhaseDiagram:
@@ -124,10 +124,10 @@ def phase_of_store(
         record
         for record in store.records()
         if record.measure is None
-        and all(getattr(record.problem, name, None) == value for name, value in given.items())
+        and all(getattr(record.problem, name, None) == value for name, value in fields.items())
     ]
     if not records:
-        which = ", ".join(f"{name} {value!r}" for name, value in given.items())
+        which = ", ".join(f"{name} {value!r}" for name, value in fields.items())
         raise ProblemError(
             f"the store {store.place!r} has no runs{which and ' with '}{which}; "
             f"recallscope records --store {store.place} list shows what it has"

@@ -96,8 +96,8 @@ def plan(
 
     >>> plan(method="memory", d_model=64, facts=1000, exposures=1000)
     recall 0.1... (0.1... to 0.1...), tested
-    >>> found = plan(method="lora", d_model=768, layers=12, heads=12, rank=8, facts=2000)
-    >>> found.solved.name, found.laws[0].law
+    >>> answer = plan(method="lora", d_model=768, layers=12, heads=12, rank=8, facts=2000)
+    >>> answer.solved.name, answer.laws[0].law
     ('exposures', 'allen-zhu-li')
     """
     method = method or ("lora" if rank is not None else "full" if model or layers else "memory")
@@ -139,16 +139,16 @@ def plan(
     check_target(target)
     path = None if export is None else check_output(export, "sweep file", (".toml",))
     with shown_progress(progress, "plan") as update:
-        found = make_plan(inputs, sought, target, lambda done: update(min(done, LOOKS), LOOKS))
+        answer = make_plan(inputs, sought, target, lambda done: update(min(done, LOOKS), LOOKS))
     if path is not None:
         saved = model is not None and any(Path(model).glob("*.safetensors"))
-        write_sweep(found, path, Path(model) if saved and model is not None else None)
+        write_sweep(answer, path, Path(model) if saved and model is not None else None)
     if verify:
         from recallscope.api.verify import verified  # loads torch
 
         with shown_progress(progress, "verify") as update:
-            found = verified(found, update)
-    return found
+            answer = verified(answer, update)
+    return answer
 
 
 def _shape(
@@ -157,37 +157,39 @@ def _shape(
     precision = _SHORT.get(precision or "", precision)
     if precision is not None:
         _one_of("precision", precision, _PRECISIONS)
-    given = {name: size for name, size in sizes.items() if size is not None}
+    chosen = {name: size for name, size in sizes.items() if size is not None}
     if model is not None:
-        if given:
-            raise ProblemError(f"give a model, or its sizes ({', '.join(given)}); not both")
+        if chosen:
+            raise ProblemError(f"give a model, or its sizes ({', '.join(chosen)}); not both")
         from_file = shape_from_config(model)
         if method == "memory":
             raise ProblemError("a memory has sizes, d_model and mlp, and no model")
         # Of a LoRA the adapter counts, which is not quantised with the model.
         own = _TRAINED_IN if method == "lora" else from_file.precision
         return replace(from_file, precision=precision or own)
-    for name in given:
-        given[name] = whole_number(name, given[name], 1, _LARGEST.get(name, RANGES["d_model"][1]))
-    dim = given.pop("d_model", 0)
-    return ModelShape(dim=dim, **given, precision=precision or _TRAINED_IN)  # type: ignore[arg-type]
+    for name in chosen:
+        chosen[name] = whole_number(name, chosen[name], 1, _LARGEST.get(name, RANGES["d_model"][1]))
+    dim = chosen.pop("d_model", 0)
+    return ModelShape(dim=dim, **chosen, precision=precision or _TRAINED_IN)  # type: ignore[arg-type]
 
 
-def _modules(given: str | Iterable[str] | None, shape: ModelShape, method: str) -> tuple[str, ...]:
+def _modules(
+    target_modules: str | Iterable[str] | None, shape: ModelShape, method: str
+) -> tuple[str, ...]:
     if method != "lora":
-        if given is not None and method != "edit":
+        if target_modules is not None and method != "edit":
             raise ProblemError(f"target_modules go with the method lora, not {method}")
         return ()
-    if given is None:
+    if target_modules is None:
         return shape.usual_modules()
-    chosen = tuple(given.split(",") if isinstance(given, str) else given)
+    chosen = tuple(target_modules.split(",") if isinstance(target_modules, str) else target_modules)
     return tuple(shape.matrices()) if chosen == (ALL,) else tuple(dict.fromkeys(chosen))
 
 
-def _one_of(what: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        meant = did_you_mean(str(given), known) or ";"
-        raise ProblemError(f"there is no {what} {given!r:.40}{meant} known: {', '.join(known)}")
+def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        meant = did_you_mean(str(value), known) or ";"
+        raise ProblemError(f"there is no {what} {value!r:.40}{meant} known: {', '.join(known)}")
 
 
 def _whole(name: str, value: Any, least: int = 1) -> int | None:

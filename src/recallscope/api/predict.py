@@ -68,8 +68,8 @@ def predict(
     Raises:
         ProblemError: neither a problem nor the four sizes, both, or tables beyond memory.
 
-    >>> found = predict(Problem(vocab=512, samples=8192, dim=64, length=32))
-    >>> round(found.recall_accuracy, 2), found.dominant
+    >>> prediction = predict(Problem(vocab=512, samples=8192, dim=64, length=32))
+    >>> round(prediction.recall_accuracy, 2), prediction.dominant
     (0.32, ('recall', 'interference'))
     >>> predict(vocab=512, samples=[1024, 8192], dim=64, length=32).recall_accuracy.round(2)
     array([0.28, 0.32])
@@ -97,8 +97,8 @@ def predict(
         many = list(problem)
     except TypeError:
         many = [problem]  # type: ignore[list-item]
-    for each in many:
-        if not isinstance(each, Problem):
-            raise ProblemError(f"predict takes a Problem or a list of them, not {each!r:.60}")
+    for one in many:
+        if not isinstance(one, Problem):
+            raise ProblemError(f"predict takes a Problem or a list of them, not {one!r:.60}")
     with shown_progress(progress, "problems") as update:
         return predict_all(many, Given(progress=update), law)

@@ -123,8 +123,8 @@ def run(
     >>> record = run(Problem(vocab=256, samples=1024, dim=128, length=8), seed=1)
     >>> record.status, record.attention_accuracy > 0.99, 0.7 < record.recall_accuracy < 0.95
     (<Status.OK: 'ok'>, True, True)
-    >>> found = run(Problem(vocab=64, samples=512, dim=64, length=4), seeds=4)
-    >>> len(found), found.summary["recall_accuracy"].low < found.summary["recall_accuracy"].mean
+    >>> runs = run(Problem(vocab=64, samples=512, dim=64, length=4), seeds=4)
+    >>> len(runs), runs.summary["recall_accuracy"].low < runs.summary["recall_accuracy"].mean
     (4, True)
     """
     runs = runner(
@@ -148,7 +148,7 @@ def run(
         **{"workers": workers, "address": address, "store": store},
         "executor": None if executor == "serial" else executor,
     }
-    several = [argument for argument, given in of_many.items() if given is not None]
+    several = [argument for argument, value in of_many.items() if value is not None]
     if seeds is None:
         if several:
             raise ProblemError(f"{several[0]} is for several runs; give seeds= too")

@@ -111,7 +111,7 @@ AxisLike = str | Axis | tuple[str, Iterable[float]]
 """'dim=16:256:30', or ('dim', [16, 32, 64])."""
 
 
-def axis_from(given: AxisLike, problem: Problem) -> Axis:
+def axis_from(axis: AxisLike, problem: Problem) -> Axis:
     """An axis of a problem, however it was given.
 
     >>> problem = Problem(vocab=64, samples=1, dim=16, length=4)
@@ -119,12 +119,12 @@ def axis_from(given: AxisLike, problem: Problem) -> Axis:
     (Axis(name='dim', values=(16, 64)), Axis(name='dim', values=(16, 64)))
     """
     fields = axes_of(problem.parts())
-    if isinstance(given, str):
-        return parse_axis(given, fields)
+    if isinstance(axis, str):
+        return parse_axis(axis, fields)
     try:
-        name, values = given
+        name, values = axis
     except (TypeError, ValueError):
         raise ProblemError(
-            f"an axis is text such as 'dim=16:256:30', or a name and values, not {given!r:.60}"
+            f"an axis is text such as 'dim=16:256:30', or a name and values, not {axis!r:.60}"
         ) from None
     return sizes_of(name, values, fields)

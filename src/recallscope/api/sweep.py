@@ -144,9 +144,12 @@ def _search(
         run_searches(
             searches, pool, spec.settings, update, limits=spec.limits, store=store, callback=tell
         )
-    found = [search.result() for search in searches]
-    cells = sum(each.evaluations for each in found)
-    failed, lost = sum(each.failures for each in found), sum(each.infeasible for each in found)
+    critical_sizes = [search.result() for search in searches]
+    cells = sum(size.evaluations for size in critical_sizes)
+    failed, lost = (
+        sum(size.failures for size in critical_sizes),
+        sum(size.infeasible for size in critical_sizes),
+    )
     counted = {"failed": failed, "infeasible": lost, "ok": cells - failed - lost}
     return SweepResult(
         cells=cells,
@@ -155,5 +158,5 @@ def _search(
         by_status={status: count for status, count in counted.items() if count},
         seconds=sum(record.provenance.elapsed_seconds for record in records_done),
         store=store.place,
-        searches=found,
+        searches=critical_sizes,
     )

@@ -75,8 +75,8 @@ def solve(
     Raises:
         ProblemError: an invalid size, accuracy, target or budget, or no closed form.
 
-    >>> found = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
-    >>> found.status, found.value
+    >>> solution = solve(Problem(vocab=512, samples=1, dim=64, length=32), "samples", target=0.9)
+    >>> solution.status, solution.value
     (<Status.NOT_REACHED: 'not_reached'>, None)
     >>> solve(Problem(vocab=512, samples=8192, dim=64, length=16), within="parameters=1e5").sizes
     {'dim': 83, 'width': None}

@@ -46,8 +46,8 @@ def train(
             folder.
 
     >>> problem = Problem(vocab=32, samples=256, dim=24, length=4, learner="gd", steps=100)
-    >>> found = train(problem)
-    >>> found.record.recall_accuracy > 0.9, found.rows()[0]["attention"] < 0.5
+    >>> training = train(problem)
+    >>> training.record.recall_accuracy > 0.9, training.rows()[0]["attention"] < 0.5
     (True, True)
     """
     if "curve_loss" not in problem.part("learner").metrics:

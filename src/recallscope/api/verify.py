@@ -43,48 +43,48 @@ class _Chosen(NamedTuple):
 
 
 def verified(
-    found: Plan, progress: ProgressCallback, say: Callable[[str], None] = lambda line: None
+    plan: Plan, progress: ProgressCallback, say: Callable[[str], None] = lambda line: None
 ) -> Plan:
     """The plan with a verification, or with the reason why there is none.
 
     Args:
-        found: the plan.
+        plan: the plan.
         progress: called with (seconds done, seconds in all), as predicted.
         say: called with what will be trained and an estimate, before it begins.
     """
     try:
-        chosen = _chosen(found)
+        chosen = _chosen(plan)
         total = chosen.base_seconds + chosen.seeds * chosen.seconds
-        trained = what_is_trained(chosen.inputs, found.inputs)
+        trained = what_is_trained(chosen.inputs, plan.inputs)
         seeds = f"{chosen.seeds} seed{'s' if chosen.seeds > 1 else ''}"
         say(f"trains {trained}: {seeds}, about {format_duration(total)}")
         with clean_up_needed(), tempfile.TemporaryDirectory() as folder:
-            seen = _trained(chosen, found.laws[0].law, folder, progress)
-            return replace(found, verification=seen)
+            seen = _trained(chosen, plan.laws[0].law, folder, progress)
+            return replace(plan, verification=seen)
     except ProblemError as error:
-        return replace(found, unverified=str(error))
+        return replace(plan, unverified=str(error))
 
 
-def _chosen(found: Plan) -> _Chosen:
+def _chosen(plan: Plan) -> _Chosen:
     """The largest of which two seeds fit the budget, or the smallest."""
-    if not found.laws:
+    if not plan.laws:
         raise ProblemError("no law answers, so there is no plan to compare a training with")
     chosen, least = None, 0.0
-    for inputs in smaller(found.inputs):
+    for inputs in smaller(plan.inputs):
         problem = Problem.from_dict(fields_of(inputs))
         tests = _TESTS if inputs.zipf_exponent else min(inputs.facts or 1, _TESTS)
         parameters_of(problem)  # an error says what is missing
-        each, base, first = predict_cost(problem, test_samples=tests).seconds, None, 0.0
+        per_seed, base, first = predict_cost(problem, test_samples=tests).seconds, None, 0.0
         if adapts(inputs):
             base = _on_other_facts(problem)
             first = predict_cost(base, test_samples=tests).seconds
-        least = least or first + each
+        least = least or first + per_seed
         # One seed rather than none.
-        if first + 2 * each > BUDGET and (chosen is not None or first + each > BUDGET):
+        if first + 2 * per_seed > BUDGET and (chosen is not None or first + per_seed > BUDGET):
             break
         if ask(inputs):
-            seeds = min(int((BUDGET - first) / each), _SEEDS)
-            chosen = _Chosen(inputs, problem, tests, base, first, each, seeds)
+            seeds = min(int((BUDGET - first) / per_seed), _SEEDS)
+            chosen = _Chosen(inputs, problem, tests, base, first, per_seed, seeds)
     if chosen is None:
         raise ProblemError(
             f"even the smallest scaled-down model that could learn would take about "

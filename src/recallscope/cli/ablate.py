@@ -124,34 +124,34 @@ def ablate(
     check_time_of(runs, count, settings, options, yes)
     how = {"seeds": count, "seed": first, **settings, **place}
     with ProgressDisplay("ablations") as display, resumable(place["store"]):
-        found = measure(problem, changes, accuracy, progress=display.update, **how)
-    shown.show(found, _print_ablations)
-    output.print_reasons(found.records)
-    failed = any(record.status is Status.FAILED for record in found.records)
-    return 1 if failed or not any(result.pairs for result in found.results) else 0
+        ablations = measure(problem, changes, accuracy, progress=display.update, **how)
+    shown.show(ablations, _print_ablations)
+    output.print_reasons(ablations.records)
+    failed = any(record.status is Status.FAILED for record in ablations.records)
+    return 1 if failed or not any(result.pairs for result in ablations.results) else 0
 
 
 def _print_ablations(ablations: Ablations) -> None:
-    found = ablations.results
+    results = ablations.results
     output.print_problem(ablations.problem)
     rows = []
-    for each in found:
-        name, a, b, _ = each.ablation
-        means = (output.number(mean and mean.mean, ".3f") for mean in (each.a, each.b))
-        seen = each.difference and "{:+.3f}\n{:+.3f} to {:+.3f}".format(*each.difference)
-        rows.append((f"{name}\n{a.label} → {b.label}", *means, seen, each.verdict))
+    for result in results:
+        name, a, b, _ = result.ablation
+        means = (output.number(mean and mean.mean, ".3f") for mean in (result.a, result.b))
+        seen = result.difference and "{:+.3f}\n{:+.3f} to {:+.3f}".format(*result.difference)
+        rows.append((f"{name}\n{a.label} → {b.label}", *means, seen, result.verdict))
     output.print_table(("ablation", "A", "B", "B − A, 95 % interval", "verdict"), rows, slice(1, 4))
-    for each in found:
-        name = each.ablation.name
+    for result in results:
+        name = result.ablation.name
         output.say(
-            each.ablation.note and f"{name}: {each.ablation.note}.",
-            each.verdict == "no difference seen"
-            and f"{name}: a difference of up to {each.largest:.3f} is not excluded.",
-            (each.failed or each.infeasible)
-            and f"{name}: {each.failed} pairs with a failed and {each.infeasible} with an "
+            result.ablation.note and f"{name}: {result.ablation.note}.",
+            result.verdict == "no difference seen"
+            and f"{name}: a difference of up to {result.largest:.3f} is not excluded.",
+            (result.failed or result.infeasible)
+            and f"{name}: {result.failed} pairs with a failed and {result.infeasible} with an "
             "infeasible run are left out.",
         )
-    most = {name: max(getattr(each, name) for each in found) for name in ("pairs", "tests")}
+    most = {name: max(getattr(result, name) for result in results) for name in ("pairs", "tests")}
     print(
         f"Means over {most['pairs']} seeds, the same in both arms, tested on {most['tests']} fresh "
         "samples each."

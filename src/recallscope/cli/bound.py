@@ -87,40 +87,43 @@ def bound(
     shown.show(find(closed_form_problem(options), number_or_text(target)), _print_bound)
 
 
-def _print_bound(found: Bound) -> None:
-    problem = found.problem
-    least = math.ceil(found.samples) if found.samples < 1e15 else found.samples
+def _print_bound(lower_bound: Bound) -> None:
+    problem = lower_bound.problem
+    least = math.ceil(lower_bound.samples) if lower_bound.samples < 1e15 else lower_bound.samples
     print(
-        f"To have {found.accuracy:g} of {problem.vocab} facts right, any reader of the first "
+        f"To have {lower_bound.accuracy:g} of {problem.vocab} facts right, any reader of the first "
         f"gradient needs N ≥ {least}."
     )
     if math.isfinite(problem.samples):
-        print(f"From N = {problem.samples:g} none has them right for V above {found.vocab:g}.")
+        print(
+            f"From N = {problem.samples:g} none has them right for V above {lower_bound.vocab:g}."
+        )
     rows = []
     for name in ("gradient", "counting", "coverage"):
-        dominant = " (dominant)" if name == found.binding else ""
-        rows.append((name + dominant, f"{getattr(found, f'{name}_samples'):.6g}"))
+        dominant = " (dominant)" if name == lower_bound.binding else ""
+        rows.append((name + dominant, f"{getattr(lower_bound, f'{name}_samples'):.6g}"))
     output.print_table(("bound", "samples"), rows)
-    _print_needed(found)
+    _print_needed(lower_bound)
     print(
-        f"Needed: {found.information_needed:.6g} nats. The gradient of N = {problem.samples:g} has "
-        f"at most {found.gradient_information:.6g}, in {found.gradient_rank:.6g} dimensions with a "
-        f"signal-to-noise of {found.signal_to_noise:.3g} each."
+        f"Needed: {lower_bound.information_needed:.6g} nats. The gradient of "
+        f"N = {problem.samples:g} has at most {lower_bound.gradient_information:.6g}, in "
+        f"{lower_bound.gradient_rank:.6g} dimensions with a signal-to-noise of "
+        f"{lower_bound.signal_to_noise:.3g} each."
     )
-    print(found.assumption)
-    print(found.not_covered)
+    print(lower_bound.assumption)
+    print(lower_bound.not_covered)
 
 
-def _print_needed(found: Bound) -> None:
+def _print_needed(lower_bound: Bound) -> None:
     """Print what the bound is to be compared with, by closed forms."""
     from recallscope.theory.capacity import solve as solved
 
     readers = (("the first-gradient readout", "first_gradient"), ("three steps", "recall"))
     rows = []
     for name, accuracy in readers:
-        asked = (found.problem, "samples", found.accuracy, f"{accuracy}_accuracy")
+        question = (lower_bound.problem, "samples", lower_bound.accuracy, f"{accuracy}_accuracy")
         try:
-            value = solved(*asked).value
+            value = solved(*question).value
         except ProblemError:  # no closed form
             return
         rows.append((name, "none reaches it" if value is None else f"{value:,.0f}"))

@@ -138,48 +138,48 @@ def critical(
 
     check_time_of_searches(problem, quantity, 1, how, settings, options, yes)
     with ProgressDisplay("search") as display, resumable(place["store"]):
-        found = measure(problem, quantity, **how, **settings, **place, progress=display.update)
-    target_of = quantity, found.target, found.accuracy
-    output.show(found, _print_critical, lambda: if_trained(problem, *target_of))
-    return 0 if found.status == "ok" else 1
+        size = measure(problem, quantity, **how, **settings, **place, progress=display.update)
+    target_of = quantity, size.target, size.accuracy
+    output.show(size, _print_critical, lambda: if_trained(problem, *target_of))
+    return 0 if size.status == "ok" else 1
 
 
-def _print_critical(found: CriticalSize) -> None:
-    print_solved_if_trained(found.problem, found.quantity, found.target, found.accuracy)
-    print_problem(found.problem, found.quantity)
-    if found.value is None:
-        result = f"{found.status}: {found.reason}."
+def _print_critical(size: CriticalSize) -> None:
+    print_solved_if_trained(size.problem, size.quantity, size.target, size.accuracy)
+    print_problem(size.problem, size.quantity)
+    if size.value is None:
+        result = f"{size.status}: {size.reason}."
     else:
         low, high = (
-            "outside of the range" if end is None else end for end in (found.low, found.high)
+            "outside of the range" if end is None else end for end in (size.low, size.high)
         )
-        what = f"{found.accuracy.replace('_', ' ')} crosses {found.target:g}"
-        if found.seeds_passing is not None:
-            what = f"{100 * found.seeds_passing:g} % of seeds reach {found.target:g}"
+        what = f"{size.accuracy.replace('_', ' ')} crosses {size.target:g}"
+        if size.seeds_passing is not None:
+            what = f"{100 * size.seeds_passing:g} % of seeds reach {size.target:g}"
         result = (
-            f"{found.quantity} = {found.value}, where {what} (95 % interval from {low} to {high}); "
-            f"{exposures(found.problem.replace(**{found.quantity: found.value}))}"
+            f"{size.quantity} = {size.value}, where {what} (95 % interval from {low} to {high}); "
+            f"{exposures(size.problem.replace(**{size.quantity: size.value}))}"
         )
-    predicted = "not at any size" if found.theory is None else found.theory
+    predicted = "not at any size" if size.theory is None else size.theory
     say(
-        scope(found.problem),
+        scope(size.problem),
         result,
-        f"{capital(found.without_theory)}."
-        if found.without_theory
+        f"{capital(size.without_theory)}."
+        if size.without_theory
         else f"Predicted by closed forms: {predicted}.",
     )
-    if not found.without_theory:
-        print_extrapolated(found.predicted_at)
-    ends = "" if found.ended is None else f": {found.ended}"
+    if not size.without_theory:
+        print_extrapolated(size.predicted_at)
+    ends = "" if size.ended is None else f": {size.ended}"
     say(
-        f"From {found.evaluations} runs, each with a separate seed{ends}.",
-        found.all_or_nothing
-        and f"Seeds are all-or-nothing here: {found.all_or_nothing}."
+        f"From {size.evaluations} runs, each with a separate seed{ends}.",
+        size.all_or_nothing
+        and f"Seeds are all-or-nothing here: {size.all_or_nothing}."
         + (
             " --seeds-passing 0.9 searches for the size at which nine in ten do."
-            * (not found.seeds_passing)
+            * (not size.seeds_passing)
         ),
-        (found.failures or found.infeasible)
-        and f"{found.failures} of them failed and {found.infeasible} were infeasible; "
+        (size.failures or size.infeasible)
+        and f"{size.failures} of them failed and {size.infeasible} were infeasible; "
         "they are left out.",
     )

@@ -144,21 +144,21 @@ def fit(
     powers = _powers(expect or [])
     if source is not None:
         refuse_all_but(("source", "expect", *OUTPUT), context)
-        found = scaling_from_rows(read_csv(source)).expecting(powers)
+        scaling = scaling_from_rows(read_csv(source)).expecting(powers)
     else:
-        found = _measure(options, powers, yes)
-    output.show(found, _print_law)
-    return 1 if found.law.status == _UNDETERMINED else 0
+        scaling = _measure(options, powers, yes)
+    output.show(scaling, _print_law)
+    return 1 if scaling.law.status == _UNDETERMINED else 0
 
 
-def _powers(given: list[str]) -> dict[str, float]:
+def _powers(texts: list[str]) -> dict[str, float]:
     """Exponents by size, from the texts of options."""
     powers = {}
-    for each in given:
-        name, _, text = each.partition("=")
+    for exponent in texts:
+        name, _, text = exponent.partition("=")
         power = number_or_text(text)
         if not name or not isinstance(power, (int, float)):
-            raise ProblemError(f"an exponent is SIZE=POWER, as in dim=-2, not {each!r:.60}")
+            raise ProblemError(f"an exponent is SIZE=POWER, as in dim=-2, not {exponent!r:.60}")
         powers[name] = float(power)
     return powers
 
@@ -170,7 +170,7 @@ def _measure(options: dict[str, Any], powers: dict[str, float], yes: bool) -> Sc
     quantity, vary = options["quantity"], options["vary"]
     if quantity is None or not vary:
         raise ProblemError("a law needs --for and --vary, as in --for samples --vary dim=32:128:5")
-    axes = [parse_axis(each) for each in vary]
+    axes = [parse_axis(axis) for axis in vary]
     check_varied(axes, quantity)
     if missing := [axis.name for axis in axes if options[axis.name] is None]:
         raise ProblemError(f"sizes are varied about a problem; give --{missing[0]} too")
@@ -187,21 +187,21 @@ def _measure(options: dict[str, Any], powers: dict[str, float], yes: bool) -> Sc
         return measure(problem, quantity, axes, **how, expect=powers, progress=display.update)
 
 
-def _print_law(found: Scaling) -> None:
-    law = found.law
+def _print_law(scaling: Scaling) -> None:
+    law = scaling.law
     fitted = law.status != _UNDETERMINED
     rows = []
     for name, power in law.exponents.items():
         value, ends = f"{power.value:.3f}", f"{power.low:.3f} to {power.high:.3f}"
-        predicted = number(found.theory.get(name), ".3f")
+        predicted = number(scaling.theory.get(name), ".3f")
         rows.append((name, *((value, ends) if fitted else (None, None)), predicted))
-    accuracy = found.accuracy.replace("_", " ")
+    accuracy = scaling.accuracy.replace("_", " ")
     print(
-        f"The law of {found.quantity} at {accuracy} {found.target:g}, from {law.reached} critical "
-        f"sizes and {law.bounds} bounds:"
+        f"The law of {scaling.quantity} at {accuracy} {scaling.target:g}, from {law.reached} "
+        f"critical sizes and {law.bounds} bounds:"
     )
     print_table(("size", "exponent", "95 % interval", "closed forms"), rows)
-    lost = sum(row["status"] in ("failed", "infeasible") for row in found.sizes)
+    lost = sum(row["status"] in ("failed", "infeasible") for row in scaling.sizes)
     say(
         f"{law.status}: {law.status.advice}",
         lost and f"{lost} searches failed or were infeasible and are left out.",
@@ -213,13 +213,13 @@ def _print_law(found: Scaling) -> None:
             else "the critical sizes scatter no more than their errors."
         ),
     )
-    if (test := found.expected) is not None:
+    if (test := scaling.expected) is not None:
         text = ", ".join(f"{name} {power:g}" for name, power in test.exponents.items())
         say(f"Expected exponents, {text}: {_verdict(test)} (joint test, p = {test.p_value:.2g}).")
     if (rival := law.separable) is not None:
-        depends = f"That {found.quantity} depends on none of these"
+        depends = f"That {scaling.quantity} depends on none of these"
         say(f"{depends}: {_verdict(rival)} (p = {rival.p_value:.2g}).")
-    if (collapse := found.collapse) is not None:
+    if (collapse := scaling.collapse) is not None:
         print(
             f"Collapse, rms of accuracy about one curve: {collapse.law:.3f} against the size over "
             f"the law's, {collapse.raw:.3f} against the size itself, {collapse.own:.3f} over each "

@@ -13,8 +13,8 @@ def if_trained(problem: Problem, *sought: Any) -> dict[str, Any]:
     """The recall after training, or the size that it needs, for JSON next to three steps."""
     from recallscope.theory.if_trained import predict_if_trained, solve_if_trained
 
-    found = solve_if_trained(problem, *sought) if sought else predict_if_trained(problem)
-    return {} if found is None else {"if_trained": found.to_dict()}
+    answer = solve_if_trained(problem, *sought) if sought else predict_if_trained(problem)
+    return {} if answer is None else {"if_trained": answer.to_dict()}
 
 
 def print_solved_if_trained(problem: Problem, quantity: str, target: float, accuracy: str) -> None:
@@ -29,7 +29,7 @@ def print_solved_if_trained(problem: Problem, quantity: str, target: float, accu
         # A law of training may lack this accuracy, or take too long.
         print(f"{_STEPS} For a trained model give --learner {other.learner}.")
         return
-    found = "none" if trained.value is None else f"{quantity} = {trained.value}"
+    size = "none" if trained.value is None else f"{quantity} = {trained.value}"
     low, high = ("none" if end is None else end for end in trained.range)
     between = "" if trained.value is None else f" ({low} to {high})"
-    print(f"{_STEPS} Trained by {other.learner}: {found}{between}, {trained.prediction.status}.")
+    print(f"{_STEPS} Trained by {other.learner}: {size}{between}, {trained.prediction.status}.")

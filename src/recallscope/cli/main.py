@@ -30,7 +30,7 @@ app = typer.Typer(
 
 _INTERRUPTED = 130
 _LONGEST_SENTENCE = 1000
-_SAID: set[str] = set()  # warnings
+_WARNED: set[str] = set()  # warnings
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def main() -> None:
 def _run() -> int:
     """Run the command that was asked for; its exit code."""
     warnings.showwarning = _show_warning
-    _SAID.clear()
+    _WARNED.clear()
     try:
         with interrupts_obeyed(exit_code=_INTERRUPTED):
             code = app(sys.argv[1:] or ["--help"], prog_name="recallscope", standalone_mode=False)
@@ -82,10 +82,10 @@ def _run() -> int:
 
 def _misuse(error: Any) -> str:
     """Return what is wrong with a call, what was probably meant, and which help to read."""
-    said = re.split(r"\.? (?:Did you mean|\(Possible)", error.format_message())[0].rstrip(".")
+    message = re.split(r"\.? (?:Did you mean|\(Possible)", error.format_message())[0].rstrip(".")
     context = getattr(error, "ctx", None)
     if context is None:
-        return f"{said}; see recallscope --help"
+        return f"{message}; see recallscope --help"
     known = [
         flag
         for parameter in context.command.params
@@ -94,11 +94,11 @@ def _misuse(error: Any) -> str:
     ]
     if hasattr(context.command, "list_commands"):
         known += context.command.list_commands(context)
-    given = re.match(r"No such (?:option:|command) '?([^\s']+)", said)
-    if given and "--field" in known and (field := _field_of_a_learner(given[1])):
-        return f"{said}; a field of a part is given as --field {field}=VALUE"
-    meant = did_you_mean(given[1], known) if given else ""
-    return f"{said}{meant or ';'} see {context.command_path} --help".replace("? see", "? See")
+    unknown = re.match(r"No such (?:option:|command) '?([^\s']+)", message)
+    if unknown and "--field" in known and (field := _field_of_a_learner(unknown[1])):
+        return f"{message}; a field of a part is given as --field {field}=VALUE"
+    meant = did_you_mean(unknown[1], known) if unknown else ""
+    return f"{message}{meant or ';'} see {context.command_path} --help".replace("? see", "? See")
 
 
 def _field_of_a_learner(option: str) -> str | None:
@@ -113,8 +113,8 @@ def _field_of_a_learner(option: str) -> str | None:
 
 def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
     """Print a warning as one sentence, once."""
-    if (sentence := str(message)) not in _SAID:
-        _SAID.add(sentence)
+    if (sentence := str(message)) not in _WARNED:
+        _WARNED.add(sentence)
         _complain(sentence, 0)
 
 
@@ -155,15 +155,15 @@ def _installed() -> str:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
-    found = [f"Python {platform.python_version()} on {platform.platform()}"]
+    installed = [f"Python {platform.python_version()} on {platform.platform()}"]
     for name in ("numpy", "scipy", *EXTRAS):
         with suppress(PackageNotFoundError):
-            found.append(f"{name} {version(name)}")
+            installed.append(f"{name} {version(name)}")
     with suppress(ImportError):
         import torch
 
-        found.append(f"GPUs: {torch.cuda.device_count()}")
-    return ", ".join(found)
+        installed.append(f"GPUs: {torch.cuda.device_count()}")
+    return ", ".join(installed)
 
 
 @app.callback()

@@ -37,9 +37,9 @@ def named(
     def complete() -> list[str]:
         return names(choices) if isinstance(choices, str) else list(choices)
 
-    given = {"metavar": "NAME", "help": listed + more, "autocompletion": complete}
+    usual = {"metavar": "NAME", "help": listed + more, "autocompletion": complete}
     make: Any = typer.Argument if argument else typer.Option
-    return make(*flags, **given | how)
+    return make(*flags, **usual | how)
 
 
 def complete_field(context: typer.Context, incomplete: str) -> list[str]:
@@ -218,7 +218,7 @@ class Command(TyperCommand):
                 parameter.help = re.sub(kinds, lambda kind: ", ".join(names(kind[1])), text)
 
 
-def given_options(context: typer.Context) -> dict[str, str]:
+def typed_options(context: typer.Context) -> dict[str, str]:
     """Return the options that were typed, by name; options at their defaults are left out."""
     flags = {
         parameter.name: parameter.opts[0] for parameter in context.command.params if parameter.name
@@ -233,7 +233,7 @@ def given_options(context: typer.Context) -> dict[str, str]:
 
 def refuse_all_but(meant: Collection[str], context: typer.Context) -> None:
     """Raise if an option was given that has no meaning with --from."""
-    others = [flag for name, flag in given_options(context).items() if name not in meant]
+    others = [flag for name, flag in typed_options(context).items() if name not in meant]
     if others:
         raise ProblemError(
             "--from runs nothing and takes the rest from what it reads; leave "

@@ -33,7 +33,7 @@ class Output(NamedTuple):
 
     def show(
         self,
-        found: Result,
+        result: Result,
         plain: Callable[[Any], None],
         also: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
@@ -42,19 +42,19 @@ class Output(NamedTuple):
             from recallscope.common.table_files import write_table
 
             for_paper = self.table.suffix.lower() == ".tex"
-            write_table(found.summary_rows() if for_paper else found.rows(), self.table)
+            write_table(result.summary_rows() if for_paper else result.rows(), self.table)
         if self.figure is not None:
-            found.save(self.figure, width=self.width, caption=self.caption)
+            result.save(self.figure, width=self.width, caption=self.caption)
         if self.as_json:
-            print_json(found.to_dict() | dict(also()))
+            print_json(result.to_dict() | dict(also()))
         else:
-            plain(found)
+            plain(result)
 
 
-def output_from(given: Mapping[str, Any]) -> Output:
+def output_from(options: Mapping[str, Any]) -> Output:
     """Where the output goes, checked before the work begins."""
-    table, figure, width = given["table"], given["figure"], given["figure_width"]
-    if figure is None and (width is not None or given["no_caption"]):
+    table, figure, width = options["table"], options["figure"], options["figure_width"]
+    if figure is None and (width is not None or options["no_caption"]):
         raise ProblemError("--figure-width and --no-caption are of a figure; give --figure FILE")
     if table is not None:
         from recallscope.common.table_files import check_table
@@ -64,8 +64,8 @@ def output_from(given: Mapping[str, Any]) -> Output:
         from recallscope.plotting.style import check_path
 
         figure = check_path(figure)
-    caption = False if given["no_caption"] else None
-    return Output(table, figure, _inches(width), caption, given["as_json"])
+    caption = False if options["no_caption"] else None
+    return Output(table, figure, _inches(width), caption, options["as_json"])
 
 
 def _inches(width: str | None) -> float | None:
@@ -87,19 +87,21 @@ def print_json(document: dict[str, Any] | list[dict[str, Any]]) -> None:
         print(json.dumps(finite(document), indent=2, allow_nan=False))
 
 
-def print_either(as_json: bool, document: Any, print_it: Callable[..., None], *found: Any) -> None:
+def print_either(
+    as_json: bool, document: Any, print_it: Callable[..., None], *content: Any
+) -> None:
     """One JSON document for programs, or what people read."""
     if as_json:
         print_json(document)
     else:
-        print_it(*found)
+        print_it(*content)
 
 
 def say(*sentences: object) -> None:
     """Print the sentences that are not empty, so `lost and f"{lost} are lost."` works."""
-    for each in sentences:
-        if each:
-            print(each)
+    for sentence in sentences:
+        if sentence:
+            print(sentence)
 
 
 def capital(sentence: str) -> str:
@@ -109,12 +111,12 @@ def capital(sentence: str) -> str:
 
 def print_problem(problem: Problem, sought: str | None = None) -> None:
     """Print the fields of a problem, without the size that is sought."""
-    given = ", ".join(
+    fields = ", ".join(
         f"{name}={value}"
         for name, value in problem.to_dict().items()
         if value is not None and name not in (sought, *usual_parts([problem]))
     )
-    print(given)
+    print(fields)
 
 
 def usual_parts(problems: Sequence[Problem]) -> list[str]:
@@ -161,5 +163,5 @@ def print_extrapolated(problems: Iterable[Problem], called: str = "") -> None:
     """Print where closed forms are used outside of their tested range, if anywhere."""
     from recallscope.theory.choosing import say_extrapolated
 
-    if said := say_extrapolated(problems, called):
-        print(f"{said}. The law was not compared with experiments there.")
+    if sentence := say_extrapolated(problems, called):
+        print(f"{sentence}. The law was not compared with experiments there.")

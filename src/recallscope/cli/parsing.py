@@ -54,10 +54,10 @@ def _texts(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     if options.get("metric"):
         fields["metrics"] = options["metric"]
     declared = {}
-    for each in options.get("field") or []:
-        name, equals, text = each.partition("=")
+    for option in options.get("field") or []:
+        name, equals, text = option.partition("=")
         if not equals or name in problems.FIELDS:
-            raise ProblemError(f"a field of a part is NAME=VALUE, as in k=5, not {each!r:.60}")
+            raise ProblemError(f"a field of a part is NAME=VALUE, as in k=5, not {option!r:.60}")
         declared[name] = text
     for name in TRAINING:
         if value := options.get(name):
@@ -111,9 +111,9 @@ def no_arrays(options: dict[str, Any], why: str) -> None:
         raise ProblemError(f"your arrays {why}")
 
 
-def selection_from(options: dict[str, Any], given: Collection[str]) -> dict[str, Any]:
+def selection_from(options: dict[str, Any], flags: Collection[str]) -> dict[str, Any]:
     """The fields that records are to have, by the options of a problem that were given."""
-    fields, declared = _texts({name: options[name] for name in PROBLEM if name in given})
+    fields, declared = _texts({name: options[name] for name in PROBLEM if name in flags})
     if "metrics" in fields:
         fields["metrics"] = metric_names(fields["metrics"])
     if "embedding" in fields:

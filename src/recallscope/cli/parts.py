@@ -34,17 +34,18 @@ def parts(
       recallscope parts embedding structured --json
     """
     if kind is None:
-        found: Any = {kind: names(kind) for kind in KINDS}
-        lines = [f"{kind}: {', '.join(listed)}" for kind, listed in found.items()]
+        document: Any = {kind: names(kind) for kind in KINDS}
+        lines = [f"{kind}: {', '.join(listed)}" for kind, listed in document.items()]
     else:
         choice("kind", kind, KINDS)
         listed = names(kind) if name is None else [name]
         fields = {part: fields_of(find_part(kind, part)) for part in listed}
-        found = {
-            part: {each: _about(field) for each, field in fields[part].items()} for part in listed
+        document = {
+            part: {called: _about(field) for called, field in fields[part].items()}
+            for part in listed
         }
-        lines = [line for part in listed for line in _lines(part, found[part])]
-    print_either(as_json, found, print, "\n".join(lines))
+        lines = [line for part in listed for line in _lines(part, document[part])]
+    print_either(as_json, document, print, "\n".join(lines))
 
 
 def _about(field: Field) -> dict[str, Any]:

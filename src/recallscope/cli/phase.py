@@ -51,9 +51,9 @@ from recallscope.cli.options import (
     Width,
     Workers,
     Yes,
-    given_options,
     named,
     refuse_all_but,
+    typed_options,
 )
 from recallscope.cli.output import capital, output_from, print_extrapolated, print_table, say
 from recallscope.cli.progress import ProgressDisplay
@@ -154,11 +154,11 @@ def phase(
         from recallscope.api.phase import phase_of_store
 
         refuse_all_but([*_WITH_FROM, "x", "y", "accuracy", *parsing.PROBLEM], context)
-        chosen = parsing.selection_from(options, given_options(context))
-        found = [phase_of_store(source, x or "", y or "", chosen, sought[1], sought[0])]
+        chosen = parsing.selection_from(options, typed_options(context))
+        diagrams = [phase_of_store(source, x or "", y or "", chosen, sought[1], sought[0])]
     elif source is not None:
         refuse_all_but(_WITH_FROM, context)
-        found = from_rows(read_csv(source), None if target is None else sought[1])
+        diagrams = from_rows(read_csv(source), None if target is None else sought[1])
     elif theory_only:
         from recallscope.theory.phase_map import phase_map
 
@@ -169,13 +169,13 @@ def phase(
             print(f"{points:,} points: about {points / _PER_SECOND:.0f} s", file=sys.stderr)
 
         with ProgressDisplay("phase") as display:
-            found_map = phase_map(problem, *axes, accuracy_name(sought[0]), display.update)
-        output.show(found_map, _print_map)
+            noise_map = phase_map(problem, *axes, accuracy_name(sought[0]), display.update)
+        output.show(noise_map, _print_map)
         return 0
     else:
-        found = [_measure(options, _axes(options, x, y), sought, yes)]
-    output.show(PhaseDiagrams(diagrams=found), _print_phase)
-    return 1 if any(diagram.failed or not diagram.known for diagram in found) else 0
+        diagrams = [_measure(options, _axes(options, x, y), sought, yes)]
+    output.show(PhaseDiagrams(diagrams=diagrams), _print_phase)
+    return 1 if any(diagram.failed or not diagram.known for diagram in diagrams) else 0
 
 
 def _axes(options: dict[str, Any], x: str | None, y: str | None) -> tuple[Axis, Axis]:
@@ -209,25 +209,27 @@ def _measure(
         return measure(problem, *axes, count, target, accuracy, progress=display.update, **how)
 
 
-def _print_map(found: PhaseMap) -> None:
+def _print_map(noise_map: PhaseMap) -> None:
     """Print how often each noise is the bottleneck; figure and table have the plane itself."""
-    print(f"{found!r}.")
-    bound = [row for row in found.rows() if row["term"] is not None]
+    print(f"{noise_map!r}.")
+    bound = [row for row in noise_map.rows() if row["term"] is not None]
     named = [f"{row['stage']}: {row['term']}".replace("_", " ") for row in bound]
     if named:  # a law may have no noises
         print_table(("bottleneck", "points"), Counter(named).most_common())
-    print_extrapolated(found.corners, "corners")
+    print_extrapolated(noise_map.corners, "corners")
 
 
-def _print_phase(found: PhaseDiagrams) -> None:
-    for diagram in found.diagrams:
+def _print_phase(diagrams: PhaseDiagrams) -> None:
+    for diagram in diagrams.diagrams:
         _print_diagram(diagram)
 
 
 def _print_diagram(diagram: PhaseDiagram) -> None:
     from recallscope.measurement.phase_diagram import TOLERANCE
 
-    print(", ".join(f"{name}={each}" for name, each in diagram.shared.items() if each is not None))
+    print(
+        ", ".join(f"{name}={value}" for name, value in diagram.shared.items() if value is not None)
+    )
     if diagram.no_boundary:
         say(f"{capital(diagram.no_boundary)}.")
     else:
@@ -254,17 +256,17 @@ def _print_boundary(diagram: PhaseDiagram) -> None:
     kind = diagram.accuracy.replace("_", " ")
     rows = []
     first, last = diagram.y.values[0], diagram.y.values[-1]
-    for x, found, predicted in zip(
+    for x, boundary, predicted in zip(
         diagram.x.values, diagram.boundary, diagram.theory_boundary, strict=True
     ):
-        low = f"under {first}" if found.low is None else f"{found.low:{digits}}"
-        high = f"over {last}" if found.high is None else f"{found.high:{digits}}"
-        measured = found.status if found.value is None else f"{found.value:{digits}}"
+        low = f"under {first}" if boundary.low is None else f"{boundary.low:{digits}}"
+        high = f"over {last}" if boundary.high is None else f"{boundary.high:{digits}}"
+        measured = boundary.status if boundary.value is None else f"{boundary.value:{digits}}"
         ends = f"{low} to {high}"
-        if found.low is None and found.high is None:
+        if boundary.low is None and boundary.high is None:
             ends = "unknown"
-        elif found.value is None:
-            ends = f"over {low}" if found.high is None else f"under {high}"
+        elif boundary.value is None:
+            ends = f"over {low}" if boundary.high is None else f"under {high}"
         theory = "none" if predicted is None else predicted
         rows.append((x, measured, ends, None if diagram.without_theory else theory))
     head = (diagram.x.name, f"{diagram.y.name}, measured", "95 % interval", "predicted")

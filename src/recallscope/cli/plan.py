@@ -139,29 +139,36 @@ def plan(
     options = dict(call.params)
     output = output_from(options)
     path = None if page is None else check_page(page)
-    given = {
+    choices = {
         name: text if name in _WORDS else number_or_text(text)
         for name, text in options.items()
         if text is not None and name not in (*OUTPUT, "page", "verify")
     }
     with ProgressDisplay("plan") as display:
-        found = make(**given, progress=display.update)
+        answer = make(**choices, progress=display.update)
     if verify:
         from recallscope.api.verify import verified  # loads torch
 
         with ProgressDisplay("verify") as display:
-            found = verified(found, display.update, lambda said: display.say(f"recallscope {said}"))
+            answer = verified(
+                answer, display.update, lambda line: display.say(f"recallscope {line}")
+            )
     if path is not None:
-        found.write_page(path)
-    output.show(found, _print_plan)
-    return 0 if found.laws else 1
+        answer.write_page(path)
+    output.show(answer, _print_plan)
+    return 0 if answer.laws else 1
 
 
-def _print_plan(found: Plan) -> None:
-    from recallscope.planning import sentences as said
+def _print_plan(answer: Plan) -> None:
+    from recallscope.planning import sentences
     from recallscope.planning.verification import verification_lines
 
-    say(said.first_line(found), said.headline(found), *said.details(found), said.advice(found))
-    for each in said.plan_tables(found):
-        print_table(each.head, each.rows)
-    say(*said.sources(found), *verification_lines(found))
+    say(
+        sentences.first_line(answer),
+        sentences.headline(answer),
+        *sentences.details(answer),
+        sentences.advice(answer),
+    )
+    for table in sentences.plan_tables(answer):
+        print_table(table.head, table.rows)
+    say(*sentences.sources(answer), *verification_lines(answer))

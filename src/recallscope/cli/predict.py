@@ -101,54 +101,59 @@ def predict(
         seconds = 0.0 if choice.name is None else choice.law.seconds(problem)
         if seconds > _PATIENCE:  # products of large matrices report no progress
             display.say(f"the prediction takes about {format_duration(seconds)}")
-        found = find(problem, embeddings=arrays, law=law, progress=display.update)
-    shown.show(found, _print_prediction, lambda: if_trained(problem))
-    return 0 if found.law is not None else 1
+        prediction = find(problem, embeddings=arrays, law=law, progress=display.update)
+    shown.show(prediction, _print_prediction, lambda: if_trained(problem))
+    return 0 if prediction.law is not None else 1
 
 
-def _print_prediction(found: Prediction) -> None:
-    output.print_problem(found.problem)
-    _print_both(found)
-    if found.law is None:
-        print(f"There is {found.reason}.")
-        _print_nearest(found)
+def _print_prediction(prediction: Prediction) -> None:
+    output.print_problem(prediction.problem)
+    _print_both(prediction)
+    if prediction.law is None:
+        print(f"There is {prediction.reason}.")
+        _print_nearest(prediction)
         return
-    law = law_named(found.law)
-    print(f"{scope(found.problem)} Law: {found.law}, {found.kind}, {found.status}.")
-    errors = found.recorded_error
+    law = law_named(prediction.law)
+    print(
+        f"{scope(prediction.problem)} Law: {prediction.law}, {prediction.kind}, "
+        f"{prediction.status}."
+    )
+    errors = prediction.recorded_error
     columns = {
-        "90 % interval": {name: _interval(*ends) for name, ends in found.intervals.items()},
+        "90 % interval": {name: _interval(*ends) for name, ends in prediction.intervals.items()},
         "mean error": {name: f"{error.mean:.4f}" for name, error in errors.items()},
         "median error": {name: f"{error.median:.4f}" for name, error in errors.items()},
-        "numerical error": {name: f"{error:.4f}" for name, error in found.errors.items()},
+        "numerical error": {name: f"{error:.4f}" for name, error in prediction.errors.items()},
     }
     known = {name: numbers for name, numbers in columns.items() if numbers}
     rows = [
-        [accuracy_label(name), f"{value:.4f}", *(each.get(name) for each in known.values())]
-        for name, value in found.accuracies.items()
+        [accuracy_label(name), f"{value:.4f}", *(numbers.get(name) for numbers in known.values())]
+        for name, value in prediction.accuracies.items()
     ]
     output.print_table(("accuracy", "predicted", *known), rows)
-    texts = [f"{exposures(found.problem)}."]
-    if found.recorded_error:
-        error = next(iter(found.recorded_error.values()))
+    texts = [f"{exposures(prediction.problem)}."]
+    if prediction.recorded_error:
+        error = next(iter(prediction.recorded_error.values()))
         texts.append(
             f"Errors: predicted minus measured, at the {error.problems} measured problems nearest "
             "to this one."
         )
     print(" ".join(texts))
-    output.print_extrapolated([found.problem])
-    if found.factors:
+    output.print_extrapolated([prediction.problem])
+    if prediction.factors:
         factors = [
             [accuracy_label(name), f"{value:.3f}", origin]
-            for name, (value, origin) in found.factors.items()
+            for name, (value, origin) in prediction.factors.items()
         ]
         output.print_table(("factor", "value", "from"), factors, slice(1, 2))
-    if found.quantities:
-        rows = [[accuracy_label(name), f"{value:.5g}"] for name, value in found.quantities.items()]
+    if prediction.quantities:
+        rows = [
+            [accuracy_label(name), f"{value:.5g}"] for name, value in prediction.quantities.items()
+        ]
         output.print_table(("quantity", "value"), rows)
-    if found.noise:
-        _print_noise(found.noise)
-    if text := law.explain(found.problem, found):
+    if prediction.noise:
+        _print_noise(prediction.noise)
+    if text := law.explain(prediction.problem, prediction):
         print(text)
 
 
@@ -156,32 +161,37 @@ def _interval(low: float, high: float) -> str:
     return f"{low:.4f} to {high:.4f}"
 
 
-def _print_both(found: Prediction) -> None:
+def _print_both(prediction: Prediction) -> None:
     """Print recall after three steps and after training, each in a row with its name."""
     from recallscope.theory.if_trained import predict_if_trained
 
-    trained = predict_if_trained(found.problem)
+    trained = predict_if_trained(prediction.problem)
     if trained is None:
         return
     rows: list[list[str | None]] = []
-    after = (("three gradient steps", found), (f"training by {trained.problem.learner}", trained))
-    for name, each in after:
-        if each.law is None:
-            rows.append([name, None, None, each.reason or ""])
+    after = (
+        ("three gradient steps", prediction),
+        (f"training by {trained.problem.learner}", trained),
+    )
+    for name, predicted in after:
+        if predicted.law is None:
+            rows.append([name, None, None, predicted.reason or ""])
             continue
-        recall, low, high, _ = each.estimates["recall_accuracy"]
+        recall, low, high, _ = predicted.estimates["recall_accuracy"]
         interval = None if low is None else _interval(low, high or 1.0)
-        rows.append([name, f"{recall:.4f}", interval, str(each.status)])
+        rows.append([name, f"{recall:.4f}", interval, str(predicted.status)])
     output.print_table(("after", "recall", "90 % interval", "status"), rows, slice(1, 3))
 
 
-def _print_nearest(found: Prediction) -> None:
+def _print_nearest(prediction: Prediction) -> None:
     """Print the nearest problem with an answer, by the fields that differ."""
-    if found.nearest is None:
+    if prediction.nearest is None:
         return
-    there, here = found.nearest.to_dict(), found.problem.to_dict()
+    there, here = prediction.nearest.to_dict(), prediction.problem.to_dict()
     changed = [name for name in {**here, **there} if here.get(name) != there.get(name)]
-    fields = ", ".join(f"{name} {getattr(found.nearest, name, 'left out')}" for name in changed)
+    fields = ", ".join(
+        f"{name} {getattr(prediction.nearest, name, 'left out')}" for name in changed
+    )
     print(f"The nearest problem with an answer has {fields}.")
 
 
@@ -203,5 +213,5 @@ def _print_noise(noise: Mapping[str, Mapping[str, float]]) -> None:
     ]
     rows.append(row("together", others))
     if _OF_THE_LABEL in terms:
-        rows += [None, row(_OF_THE_LABEL, [each.get(_OF_THE_LABEL) for each in noise.values()])]
+        rows += [None, row(_OF_THE_LABEL, [named.get(_OF_THE_LABEL) for named in noise.values()])]
     output.print_table(("noise", *map(accuracy_label, noise)), rows)

@@ -132,13 +132,13 @@ def run(
         at_once = min(count, available_cores())
         check_time(count * cost.seconds / at_once, yes, f"ask for {instead}")
     with ProgressDisplay(f"{count} seed{'s' if count > 1 else ''}") as display:
-        found = measure(problem, first, seeds=count, progress=display.update, **settings, **place)
-    shown.show(found, print_run)
-    return 0 if found.ok else 1
+        runs = measure(problem, first, seeds=count, progress=display.update, **settings, **place)
+    shown.show(runs, print_run)
+    return 0 if runs.ok else 1
 
 
-def print_run(found: RunResult) -> None:
-    problem, records, summary = found.problem, found.records, found.summary
+def print_run(runs: RunResult) -> None:
+    problem, records, summary = runs.problem, runs.records, runs.summary
     made = records[0].provenance
     output.print_problem(problem)
     print(

@@ -117,56 +117,60 @@ def solve(
     find: Any = theory.solve
     how = {"accuracy": accuracy, "within": within, "embeddings": arrays, "law": law}
     with ProgressDisplay("sizes" if within else "tables") as display:
-        found = find(problem, quantity, number_or_text(target), **how, progress=display.update)
+        solution = find(problem, quantity, number_or_text(target), **how, progress=display.update)
     if within is not None:
-        shown.show(found, _print_allocation)
+        shown.show(solution, _print_allocation)
         return 0
-    target_of = quantity, found.target, found.accuracy
-    shown.show(found, _print_solution, lambda: if_trained(problem, *target_of))
-    return 0 if found.status == "ok" else 1
+    target_of = quantity, solution.target, solution.accuracy
+    shown.show(solution, _print_solution, lambda: if_trained(problem, *target_of))
+    return 0 if solution.status == "ok" else 1
 
 
-def _print_solution(found: Solution) -> None:
-    print_solved_if_trained(found.problem, found.quantity, found.target, found.accuracy)
-    print(scope(found.problem))
-    if found.value is None:
-        print(f"No {found.quantity} reaches {found.target:g}: {found.reason}.")
-        output.print_extrapolated([found.problem])
+def _print_solution(solution: Solution) -> None:
+    print_solved_if_trained(solution.problem, solution.quantity, solution.target, solution.accuracy)
+    print(scope(solution.problem))
+    if solution.value is None:
+        print(f"No {solution.quantity} reaches {solution.target:g}: {solution.reason}.")
+        output.print_extrapolated([solution.problem])
         return
-    at = found.prediction.accuracies.get(found.accuracy)
+    at = solution.prediction.accuracies.get(solution.accuracy)
     predicted = "not known" if at is None else f"{at:.4f}"
-    grows = axis_field(found.quantity, found.problem.parts()).grows
+    grows = axis_field(solution.quantity, solution.problem.parts()).grows
     extreme = "smallest" if grows else "largest"
-    name = "vocab (facts)" if found.quantity == "vocab" else found.quantity
-    accuracy = found.accuracy.replace("_", " ")
+    name = "vocab (facts)" if solution.quantity == "vocab" else solution.quantity
+    accuracy = solution.accuracy.replace("_", " ")
     print(
-        f"{name} = {found.value}, the {extreme} that reaches {accuracy} {found.target:g} "
+        f"{name} = {solution.value}, the {extreme} that reaches {accuracy} {solution.target:g} "
         f"(predicted {predicted})"
     )
-    if found.reason:
-        print(f"{output.capital(found.reason)}.")
-    if found.range != (None, None):
-        low, high = ("none" if end is None else end for end in found.range)
+    if solution.reason:
+        print(f"{output.capital(solution.reason)}.")
+    if solution.range != (None, None):
+        low, high = ("none" if end is None else end for end in solution.range)
         print(
             f"From {low} to {high}, if the prediction is off by as much as at the measured "
             "problems nearest to this one."
         )
-    print(f"{exposures(found.problem)}. Law: {found.prediction.law}, {found.prediction.kind}.")
-    output.print_extrapolated([found.problem])
+    law, kind = solution.prediction.law, solution.prediction.kind
+    print(f"{exposures(solution.problem)}. Law: {law}, {kind}.")
+    output.print_extrapolated([solution.problem])
 
 
-def _print_allocation(found: Allocation) -> None:
+def _print_allocation(allocation: Allocation) -> None:
     from recallscope.theory.budgets import COUNTED
 
-    print(scope(found.problem))
-    print(f"The highest {accuracy_label(found.accuracy)} within {found.limit:,} {found.budget}:")
+    print(scope(allocation.problem))
+    accuracy, limit = accuracy_label(allocation.accuracy), f"{allocation.limit:,}"
+    print(f"The highest {accuracy} within {limit} {allocation.budget}:")
     rows = []
-    for row, each in zip(found.rows(), found.predictions, strict=True):
-        value, low, high, _ = each.estimates[found.accuracy]
+    for row, prediction in zip(allocation.rows(), allocation.predictions, strict=True):
+        value, low, high, _ = prediction.estimates[allocation.accuracy]
         between = None if low is None or high is None else f"{low:.4f} to {high:.4f}"
-        sizes = (row[name] or "none" for name in found.sizes)
-        rows.append((*sizes, f"{row['spent']:,}", f"{value:.4f}", between, each.status))
-    output.print_table((*found.sizes, found.budget, "predicted", "90 % interval", "status"), rows)
+        sizes = (row[name] or "none" for name in allocation.sizes)
+        rows.append((*sizes, f"{row['spent']:,}", f"{value:.4f}", between, prediction.status))
+    output.print_table(
+        (*allocation.sizes, allocation.budget, "predicted", "90 % interval", "status"), rows
+    )
     print(COUNTED)
-    print(f"{exposures(found.problem)}. Law: {each.law}, {each.kind}.")
-    output.print_extrapolated([found.problem])
+    print(f"{exposures(allocation.problem)}. Law: {prediction.law}, {prediction.kind}.")
+    output.print_extrapolated([allocation.problem])

@@ -136,7 +136,7 @@ def sweep(
             done, total = progress.seconds_done, progress.seconds
             display.update(done, total, _note(progress), progress.elapsed)
 
-        found = run_sweep(
+        result = run_sweep(
             spec.cells(),
             settings=spec.settings,
             limits=spec.limits,
@@ -147,8 +147,8 @@ def sweep(
             progress=show,
             callback=_reporter(display, where["store"]),
         )
-    shown.show(found, _print_sweep)
-    return 0 if set(found.by_status) <= {"ok"} else 1
+    shown.show(result, _print_sweep)
+    return 0 if set(result.by_status) <= {"ok"} else 1
 
 
 def _part_from(text: str) -> tuple[int, int]:
@@ -177,10 +177,10 @@ def _estimated(plan: _Plan, pace: float = 1.0) -> Estimate:
 def _print_estimate(plan: _Plan, as_json: bool) -> int:
     from recallscope.sweeps.estimate import measured_pace
 
-    found = _estimated(plan, measured_pace(plan.spec.settings.dtype))
+    estimate = _estimated(plan, measured_pace(plan.spec.settings.dtype))
     place, executor = plan.where["store"], plan.where["executor"]
-    document = {"store": place, "executor": executor, "part": plan.part} | found._asdict()
-    output.print_either(as_json, document, print_estimate, executor, found, plan.part)
+    document = {"store": place, "executor": executor, "part": plan.part} | estimate._asdict()
+    output.print_either(as_json, document, print_estimate, executor, estimate, plan.part)
     return 0
 
 
@@ -198,9 +198,9 @@ def _searches(plan: _Plan, dry_run: bool, to: output.Output) -> int:
         output.print_either(to.as_json, document, print, text)
         return 0
     with ProgressDisplay(f"{len(searches)} searches") as display, resumable():
-        found = search(spec, part=plan.part, progress=display.update, **place_from(where))
-    to.show(found, lambda found: _print_searches(found.searches))
-    return 0 if all(search.status == "ok" for search in found.searches) else 1
+        result = search(spec, part=plan.part, progress=display.update, **place_from(where))
+    to.show(result, lambda result: _print_searches(result.searches))
+    return 0 if all(search.status == "ok" for search in result.searches) else 1
 
 
 def _note(progress: SweepProgress) -> str:
@@ -235,57 +235,59 @@ def _reporter(display: Any, store: str) -> Callable[[Record], None]:
     return report
 
 
-def _print_sweep(found: SweepResult) -> None:
-    counts = ", ".join(f"{count} {status}" for status, count in found.by_status.items())
-    took = format_duration(found.seconds)
+def _print_sweep(result: SweepResult) -> None:
+    counts = ", ".join(f"{count} {status}" for status, count in result.by_status.items())
+    took = format_duration(result.seconds)
     print(
-        f"{found.cells} cells: {found.known} had a record, {found.ran} were run in {took}. Now in "
-        f"{found.store}: {counts or 'none'}."
+        f"{result.cells} cells: {result.known} had a record, {result.ran} were run in {took}. Now "
+        f"in {result.store}: {counts or 'none'}."
     )
-    missing = found.cells - sum(found.by_status.values())
+    missing = result.cells - sum(result.by_status.values())
     if missing:
         print(f"{missing} cells have no record yet; the same command resumes with them.")
 
 
-def print_estimate(executor: str, found: Estimate, part: tuple[int, int] | None = None) -> None:
-    workers = f"{found.workers} worker{'s' if found.workers > 1 else ''}"
+def print_estimate(executor: str, estimate: Estimate, part: tuple[int, int] | None = None) -> None:
+    workers = f"{estimate.workers} worker{'s' if estimate.workers > 1 else ''}"
 
     def known(text: str) -> str:
-        if not found.unknown:
+        if not estimate.unknown:
             return text
-        return f"at least {text}" if found.unknown < found.to_run else "not known"
+        return f"at least {text}" if estimate.unknown < estimate.to_run else "not known"
 
     rows = (
-        ("cells" if part is None else f"cells of part {part[0]} of {part[1]}", found.cells),
-        ("already done", found.done),
-        ("to run", found.to_run),
-        ("multiply-adds", known(f"{found.multiply_adds:.3g}")),
-        ("memory", known(format_bytes(found.memory_bytes))),
-        (f"time, {executor}, {workers}", known(format_duration(found.seconds))),
-        ("cost", known(f"{found.core_hours:.3g} core-hours")),
+        ("cells" if part is None else f"cells of part {part[0]} of {part[1]}", estimate.cells),
+        ("already done", estimate.done),
+        ("to run", estimate.to_run),
+        ("multiply-adds", known(f"{estimate.multiply_adds:.3g}")),
+        ("memory", known(format_bytes(estimate.memory_bytes))),
+        (f"time, {executor}, {workers}", known(format_duration(estimate.seconds))),
+        ("cost", known(f"{estimate.core_hours:.3g} core-hours")),
     )
     output.print_table(("", ""), rows)
-    if found.unknown:
-        print(f"Without {found.unknown} cells: their learner does not report its cost.")
+    if estimate.unknown:
+        print(f"Without {estimate.unknown} cells: their learner does not report its cost.")
     print("Times are for this machine, by a short timing, without other work; no cell was run.")
 
 
-def _print_searches(found: list[CriticalSize]) -> None:
-    if not found:
+def _print_searches(critical_sizes: list[CriticalSize]) -> None:
+    if not critical_sizes:
         print("There are fewer searches than parts: none is in this one.")
         return
     names = [
-        name for name in SIZES if name != found[0].quantity and found[0].problem[name] is not None
+        name
+        for name in SIZES
+        if name != critical_sizes[0].quantity and critical_sizes[0].problem[name] is not None
     ]
     rows = []
-    for each in found:
-        ends = ("outside of the range" if end is None else end for end in (each.low, each.high))
-        measured = each.status if each.value is None else each.value
-        sizes = (each.problem[name] for name in names)
+    for size in critical_sizes:
+        ends = ("outside of the range" if end is None else end for end in (size.low, size.high))
+        measured = size.status if size.value is None else size.value
+        sizes = (size.problem[name] for name in names)
         between = "{} to {}".format(*ends)
-        rows.append((*sizes, measured, between, each.theory, each.evaluations))
-    head = (*names, f"{found[0].quantity}, measured", "95 % interval", "predicted", "runs")
+        rows.append((*sizes, measured, between, size.theory, size.evaluations))
+    head = (*names, f"{critical_sizes[0].quantity}, measured", "95 % interval", "predicted", "runs")
     output.print_table(head, rows, right=slice(None))
-    kind = found[0].accuracy.replace("_", " ")
-    print(f"The {found[0].quantity} at which {kind} crosses {found[0].target:g}.")
-    output.print_extrapolated(problem for each in found for problem in each.predicted_at)
+    kind = critical_sizes[0].accuracy.replace("_", " ")
+    print(f"The {critical_sizes[0].quantity} at which {kind} crosses {critical_sizes[0].target:g}.")
+    output.print_extrapolated(problem for size in critical_sizes for problem in size.predicted_at)

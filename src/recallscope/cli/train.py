@@ -101,7 +101,7 @@ def train(
     cost = predict_cost(problem, dtype=dtype)
     if cost.known:
         check_time(cost.seconds, yes, "ask for fewer steps")
-    found = measure(
+    training = measure(
         problem,
         seeds_from("1", seed)[1],
         test_samples=number_or_text(test_samples),
@@ -112,8 +112,8 @@ def train(
         watch=_show,
         progress=False,
     )
-    output.show(found, _print_training)
-    return 0 if found.record.status == "ok" else 1
+    output.show(training, _print_training)
+    return 0 if training.record.status == "ok" else 1
 
 
 def _show(seen: Mapping[str, float]) -> None:
@@ -122,12 +122,12 @@ def _show(seen: Mapping[str, float]) -> None:
     print(f"step {seen['step']:7.0f}  {seen_now}", file=sys.stderr, flush=True)
 
 
-def _print_training(found: TrainingCurve) -> None:
+def _print_training(training: TrainingCurve) -> None:
     """How it ended, and what the first steps would have predicted."""
-    print_problem(found.problem)
-    print(found)
-    if found.early is not None:
+    print_problem(training.problem)
+    print(training)
+    if training.early is not None:
         print(
-            f"After three steps, by closed forms: recall {found.early.recall_accuracy:.4f}, "
-            f"attention {found.early.attention_accuracy:.4f}."
+            f"After three steps, by closed forms: recall {training.early.recall_accuracy:.4f}, "
+            f"attention {training.early.attention_accuracy:.4f}."
         )

@@ -32,15 +32,15 @@ def _add(folder: Traversable, name: str, made: dict[str, str], above: tuple[str,
         _add(folder, _next_to(name, match[2]), made, (*above, name))
 
     def taken(match: re.Match[str]) -> str:
-        names = ", ".join(each for each in re.split(r"[\s,]+", match[1]) if each)
+        names = ", ".join(imported for imported in re.split(r"[\s,]+", match[1]) if imported)
         return f'const {{ {names} }} = modules["{_next_to(name, match[2])}"];\n'
 
     exported = _EXPORT.findall(text)
     body = _EXPORT.sub("", _IMPORT.sub(taken, text))
     if strange := _OTHER.search(body):
         raise ValueError(f"{name}: {strange[0]!r} is not an import or export that can be inlined")
-    given = f"return {{ {', '.join(exported)} }};\n" if exported else ""
-    made[name] = f'modules["{name}"] = (() => {{\n{body}{given}}})();\n'
+    returned = f"return {{ {', '.join(exported)} }};\n" if exported else ""
+    made[name] = f'modules["{name}"] = (() => {{\n{body}{returned}}})();\n'
 
 
 def _next_to(name: str, other: str) -> str:

@@ -338,20 +338,20 @@ def _law_along(problem: Problem, quantity: str, law: Any) -> tuple[str, list[flo
     field = axis_field(quantity, problem.parts())
     every = [resized(problem, quantity, size) for size in ladder(low, high, _FINE, field)]
     choice = choose(problem, *every, law=law)
-    found_law = choice.law
-    least, most = found_law.solved(problem, quantity)
+    chosen = choice.law
+    least, most = chosen.solved(problem, quantity)
     inside = [
         size
         for sized in every
-        if least <= (size := getattr(sized, quantity)) <= most and found_law.applies(sized) is None
+        if least <= (size := getattr(sized, quantity)) <= most and chosen.applies(sized) is None
     ]
     ends = max(low, least), min(high, most)
     if type(field.default) is int:
         ends = math.ceil(ends[0]), math.floor(ends[1])
-    inside += [end for end in ends if found_law.applies(resized(problem, quantity, end)) is None]
+    inside += [end for end in ends if chosen.applies(resized(problem, quantity, end)) is None]
     if not inside:
         raise NoLawError(f"the law {choice.name} cannot be solved for {quantity}")
-    return str(choice.name), ladder(min(inside), max(inside), found_law.step, field)
+    return str(choice.name), ladder(min(inside), max(inside), chosen.step, field)
 
 
 def ladder(low: float, high: float, step: float, field: Field = SIZES["samples"]) -> list[float]:
