@@ -34,8 +34,8 @@ def list_all() -> None:
     """List the statements with their verdicts from the bundle, and the studies."""
     evidence = Evidence.at(BUNDLE)
     for statement in STATEMENTS.values():
-        found = finding(statement, evidence)
-        verdict = "not yet measured" if found is None else found.verdict
+        outcome = finding(statement, evidence)
+        verdict = "not yet measured" if outcome is None else outcome.verdict
         print(f"{statement.name:22} {verdict:14} {statement.title}")
     print()
     for folder in sorted({script.parent for script in scripts()}):
@@ -68,10 +68,10 @@ def run(
             run_sweep(sweep, size, folder, progress=display.update, where=where)
     evidence = Evidence.at(folder)
     for statement in statements:
-        found = finding(statement, evidence)
-        assert found is not None
-        print(f"\n{statement.title}: {found.verdict}\n{statement.statement}\n{found.answer}")
-        for judgement in found.judgements:
+        outcome = finding(statement, evidence)
+        assert outcome is not None
+        print(f"\n{statement.title}: {outcome.verdict}\n{statement.statement}\n{outcome.answer}")
+        for judgement in outcome.judgements:
             print(
                 f"  {judgement.what}: {shown(judgement.measured)}, expected {judgement.expected}: "
                 f"{judgement.verdict}"
@@ -90,7 +90,9 @@ def study(
     folder, _, script = name.partition("/")
     path = STUDIES / folder / f"{script or folder}.py"
     if path not in scripts():
-        known = ", ".join(f"{each.parent.name}/{each.stem}" for each in scripts())
+        known = ", ".join(
+            f"{script_path.parent.name}/{script_path.stem}" for script_path in scripts()
+        )
         raise ProblemError(f"there is no study {name!r}; there are {known}")
     # Scripts start others, which import from here too.
     search = os.pathsep.join(filter(None, [str(STUDIES.parents[1]), os.environ.get("PYTHONPATH")]))
@@ -108,9 +110,9 @@ def report(
     from reproduction.report import facts_about, write_report
 
     evidence = evidence_of(size, runs)
-    found = [(statement, finding(statement, evidence)) for statement in STATEMENTS.values()]
+    findings = [(statement, finding(statement, evidence)) for statement in STATEMENTS.values()]
     with ProgressDisplay("drawing") as display:
-        write_report(to, found, facts_about(evidence, found, size), display.update)
+        write_report(to, findings, facts_about(evidence, findings, size), display.update)
     print(to)
 
 
@@ -125,8 +127,8 @@ def figures(
     from reproduction.report import write_figures
 
     evidence = evidence_of(size, runs)
-    found = [finding(statement, evidence) for statement in statements_named(name)]
-    print("\n".join(map(str, write_figures(filter(None, found), to))))
+    findings = [finding(statement, evidence) for statement in statements_named(name)]
+    print("\n".join(map(str, write_figures(filter(None, findings), to))))
 
 
 @app.command()

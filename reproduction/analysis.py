@@ -29,10 +29,12 @@ class Powers(dict[str, Interval]):
 def powers(rows: Sequence[Mapping[str, Any]], *names: str) -> Powers:
     """Exponents of the power law through critical sizes, with intervals of the judged level."""
     law = fit_law(read_points(rows, names), LEVEL)
-    found = Powers({name: Interval(*power) for name, power in law.exponents.items()})
+    exponents = Powers({name: Interval(*power) for name, power in law.exponents.items()})
     if law.status is FitStatus.POOR_FIT:
-        found.note = " (means over this grid: the law is curved, so another grid would give others)"
-    return found
+        exponents.note = (
+            " (means over this grid: the law is curved, so another grid would give others)"
+        )
+    return exponents
 
 
 def power_within(groups: Iterable[Sequence[CriticalSize]], name: str) -> Interval:
@@ -55,7 +57,7 @@ def power_within(groups: Iterable[Sequence[CriticalSize]], name: str) -> Interva
         free += len(group) - 1
     if free < 1:
         return UNKNOWN
-    places, sizes, weights = (np.concatenate(each) for each in (x, y, weight))
+    places, sizes, weights = (np.concatenate(parts) for parts in (x, y, weight))
     stiffness = float(weights @ places**2)
     slope = float(weights @ (places * sizes)) / stiffness
     left = float(weights @ (sizes - slope * places) ** 2) / free
@@ -65,7 +67,7 @@ def power_within(groups: Iterable[Sequence[CriticalSize]], name: str) -> Interva
 
 def combination(searches: Sequence[CriticalSize], rows: str, columns: str) -> Combination | None:
     """How two sizes combine in the critical size: as a product, a sum, or otherwise."""
-    found = [search for search in searches if search.status is Status.OK]
+    reached = [search for search in searches if search.status is Status.OK]
     return combining_power(
         [
             Entry(
@@ -74,7 +76,7 @@ def combination(searches: Sequence[CriticalSize], rows: str, columns: str) -> Co
                 search.judged.mean,
                 search.sd,
             )
-            for search in found
+            for search in reached
         ],
         LEVEL,
     )

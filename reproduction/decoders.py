@@ -55,8 +55,8 @@ def decoder_accuracy(
 ) -> dict[str, float]:
     """The fraction of labels that each decoder finds, in the instance of one seed.
 
-    >>> found = decoder_accuracy(Problem(vocab=64, samples=512, dim=16, length=4), seed=0)
-    >>> found["hebbian argmax"] < found["whitened argmax"] < found["message passing"]
+    >>> accuracy = decoder_accuracy(Problem(vocab=64, samples=512, dim=16, length=4), seed=0)
+    >>> accuracy["hebbian argmax"] < accuracy["whitened argmax"] < accuracy["message passing"]
     True
     """
     with Threads() as threads, torch.no_grad():

@@ -89,8 +89,8 @@ def drawn_again(number: Callable[[np.ndarray], np.ndarray], seeds: int) -> Inter
     defined are left out.
 
     >>> values = np.array([1.0, 2.0, 3.0, 4.0] * 8)
-    >>> found = drawn_again(lambda times: times @ values / times.sum(axis=1), len(values))
-    >>> found.low < found.mean == 2.5 < found.high
+    >>> interval = drawn_again(lambda times: times @ values / times.sum(axis=1), len(values))
+    >>> interval.low < interval.mean == 2.5 < interval.high
     True
     """
     whole = float(number(np.ones((1, seeds)))[0]) if seeds else math.nan

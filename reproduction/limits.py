@@ -74,19 +74,21 @@ def predicted_limits(problems: Iterable[Problem]) -> dict[str, list[str]]:
     changed = [changes(problem) for problem in problems]
     if not changed:
         return {accuracy: [] for accuracy in ACCURACIES}
-    found = accuracies(arrays_of([change for changes in changed for change in changes.values()]))
+    predicted = accuracies(
+        arrays_of([change for changes in changed for change in changes.values()])
+    )
     limits = {}
     for accuracy in ACCURACIES:
-        values = iter(getattr(found, accuracy).tolist())
+        values = iter(getattr(predicted, accuracy).tolist())
         limits[accuracy] = [
             limiting({change: next(values) for change in changes}) for changes in changed
         ]
     return limits
 
 
-def share_right(found: Sequence[Limited], noise: str) -> Interval:
+def share_right(limits: Sequence[Limited], noise: str) -> Interval:
     """The fraction of problems limited by a noise, of those where it should; exact interval."""
-    judged = [each.measured == noise for each in found if each.predicted == noise]
+    judged = [limit.measured == noise for limit in limits if limit.predicted == noise]
     right, total = sum(judged), len(judged)
     if not total:
         return UNKNOWN
@@ -121,11 +123,11 @@ def border(runs: Sequence[Mapping[str, Any]], activation: str) -> list[dict[str,
     rows, nearest = [], []
     for dim, seeds in by_seed.items():
         predicted = _crossing(widths[dim], [next(theory) for _ in widths[dim]])
-        found = [
-            _crossing(widths[dim], [seed[each] for each in widths[dim]]) for seed in seeds.values()
+        every_crossing = [
+            _crossing(widths[dim], [seed[step] for step in widths[dim]]) for seed in seeds.values()
         ]
-        crossings = [each for each in found if each is not None]
-        if len(crossings) < max(len(found), 2):
+        crossings = [crossing for crossing in every_crossing if crossing is not None]
+        if len(crossings) < max(len(every_crossing), 2):
             continue
         log_width = mean_over(crossings, 0.95)
         width = min(widths[dim], key=lambda width: abs(math.log(width) - log_width.mean))

@@ -13,14 +13,14 @@ NOISES = ("mean_bias", "gradient_noise", "mlp_noise")
 def noises(problem: Problem, seed: int) -> dict[str, float]:
     """The three noises that the paper names, in the first gradient, each measured separately.
 
-    >>> found = noises(Problem(vocab=64, samples=256, dim=16, length=4, width=32), seed=0)
-    >>> sorted(found) == sorted(NOISES)
+    >>> variances = noises(Problem(vocab=64, samples=256, dim=16, length=4, width=32), seed=0)
+    >>> sorted(variances) == sorted(NOISES)
     True
     """
     from recallscope.validation.monte_carlo import measure  # loads torch, which a report needs not
 
-    found = measure(problem, seed)
-    return {name: found["first_gradient", name] for name in NOISES}
+    variances = measure(problem, seed)
+    return {name: variances["first_gradient", name] for name in NOISES}
 
 
 def decoders(problem: Problem, seed: int) -> dict[str, float]:

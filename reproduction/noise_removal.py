@@ -31,7 +31,7 @@ def changes(problem: Problem) -> dict[str, Problem]:
     spread = 1 + problem.vocab / problem.dim
     dim = DIMENSIONS * problem.dim
     narrower = max(round(problem.width * (1 + problem.vocab / dim) / spread), 1)
-    found = {
+    problems = {
         "as_it_is": problem,
         "wider": problem.replace(width=max(min(WIDER * problem.width, WIDE), 2 * problem.width)),
         "more_dimensions": problem.replace(dim=dim, width=narrower),
@@ -39,8 +39,8 @@ def changes(problem: Problem) -> dict[str, Problem]:
         "no_distractors": problem.replace(length=1),
     }
     if problem.activation == "relu":  # the others in use have a mean of zero
-        found["centred"] = problem.replace(activation="centred-relu")
-    return found
+        problems["centred"] = problem.replace(activation="centred-relu")
+    return problems
 
 
 def limits(problem: Problem, seed: int) -> dict[str, float]:
@@ -52,12 +52,12 @@ def limits(problem: Problem, seed: int) -> dict[str, float]:
     """
     from recallscope.experiment.run import run
 
-    found = {}
+    recalls = {}
     for name, changed in changes(problem).items():
         record = run(changed, seed, dtype="float32")
-        for each in ACCURACIES:
-            found[f"{each}_{name}"] = record.accuracy(each)[0]
-    return found
+        for accuracy in ACCURACIES:
+            recalls[f"{accuracy}_{name}"] = record.accuracy(accuracy)[0]
+    return recalls
 
 
 def limiting(recall: Mapping[str, float]) -> str:

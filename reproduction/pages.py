@@ -92,7 +92,9 @@ _DECIDES = {
 
 def pages(findings: Findings, evidence: Evidence) -> dict[str, str]:
     """Return every page in Markdown, by its path below docs."""
-    of_statements = {f"statements/{found.statement.name}.md": _page(found) for found in findings}
+    of_statements = {
+        f"statements/{outcome.statement.name}.md": _page(outcome) for outcome in findings
+    }
     return {OVERVIEW: _overview(findings, evidence), METHOD: _method(findings), **of_statements}
 
 
@@ -102,33 +104,36 @@ def figures() -> set[str]:
 
 
 def _overview(findings: Findings, evidence: Evidence) -> str:
-    of_paper = [found for found in findings if found.statement.of_the_paper]
-    others = [found for found in findings if not found.statement.of_the_paper]
-    numbered = [*enumerate(of_paper, start=1), *(("not the paper's", found) for found in others)]
-    by_name = {found.statement.name: found for found in findings}
+    of_paper = [outcome for outcome in findings if outcome.statement.of_the_paper]
+    others = [outcome for outcome in findings if not outcome.statement.of_the_paper]
+    numbered = [
+        *enumerate(of_paper, start=1),
+        *(("not the paper's", outcome) for outcome in others),
+    ]
+    by_name = {outcome.statement.name: outcome for outcome in findings}
     tight = [
         format_number(judgement.measured.mean) for judgement in by_name["tight"].judgements[:2]
     ]
     seconds = pc.sum(evidence.table["elapsed_seconds"]).as_py()
     return _filled(
         "results.md",
-        **{name: found.verdict for name, found in by_name.items()},
+        **{name: outcome.verdict for name, outcome in by_name.items()},
         tight_ratio=" to ".join(tight),
         tally=tally(
-            [found.verdict for found in of_paper],
-            [found.verdict for found in others],
-            sum(found.statement.from_abstract for found in of_paper),
+            [outcome.verdict for outcome in of_paper],
+            [outcome.verdict for outcome in others],
+            sum(outcome.statement.from_abstract for outcome in of_paper),
         ),
         table="\n".join(
-            f"| {number} | {_link(found.statement)} | {_where(found.statement)} | "
-            f"{found.verdict} | {_deciding(found)} |"
-            for number, found in numbered
+            f"| {number} | {_link(outcome.statement)} | {_where(outcome.statement)} | "
+            f"{outcome.verdict} | {_deciding(outcome)} |"
+            for number, outcome in numbered
         ),
         caveats="\n".join(
-            f"- [{found.statement.name}](statements/{found.statement.name}.md): "
-            f"{found.statement.caveat}"
-            for found in findings
-            if found.statement.caveat
+            f"- [{outcome.statement.name}](statements/{outcome.statement.name}.md): "
+            f"{outcome.statement.caveat}"
+            for outcome in findings
+            if outcome.statement.caveat
         ),
         time=f"{format_duration(seconds)} of one core in {len(evidence.table):,} runs; {_FULL}",
         small=_SMALL,
@@ -145,16 +150,16 @@ def _where(statement: Statement) -> str:
     return ", ".join(source for source in _SOURCES if source in statement.source)
 
 
-def _deciding(found: Finding) -> str:
-    prediction, in_short = _DECIDES[found.statement.name]
-    (deciding,) = (judgement for judgement in found.judgements if judgement.what == prediction)
+def _deciding(outcome: Finding) -> str:
+    prediction, in_short = _DECIDES[outcome.statement.name]
+    (deciding,) = (judgement for judgement in outcome.judgements if judgement.what == prediction)
     mean, low, high = deciding.measured
     return f"{in_short}: **{format_number(mean)}** ({format_range(low, high)}; {deciding.expected})"
 
 
 def _method(findings: Findings) -> str:
-    of_paper = [found for found in findings if found.statement.of_the_paper]
-    predictions = sum(len(found.judgements) for found in of_paper)
+    of_paper = [outcome for outcome in findings if outcome.statement.of_the_paper]
+    predictions = sum(len(outcome.judgements) for outcome in of_paper)
     return _filled(
         "method.md",
         count=len(of_paper),
@@ -173,23 +178,23 @@ def _filled(name: str, **fields: object) -> str:
     return text
 
 
-def _page(found: Finding) -> str:
-    statement = found.statement
+def _page(outcome: Finding) -> str:
+    statement = outcome.statement
     rows = "\n".join(
         f"| {judgement.what} | {format_number(judgement.measured.mean)} | "
         f"{format_range(*judgement.measured[1:])} | {judgement.expected} | {judgement.verdict} |"
-        for judgement in found.judgements
+        for judgement in outcome.judgements
     )
     caveats = (
         statement.caveat,
         statement.untestable and f"Not testable: {statement.untestable}",
         statement.undecided and f"Open: {statement.undecided}",
     )
-    caveat = "".join(f"*Caveat:* {each}\n\n" for each in caveats if each)
+    caveat = "".join(f"*Caveat:* {sentence}\n\n" for sentence in caveats if sentence)
     sweeps = ", ".join(f"`{sweep.name}`" for sweep in statement.sweeps)
     failed = [
         judgement.what
-        for judgement in found.judgements
+        for judgement in outcome.judgements
         if judgement.verdict is not Verdict.SUPPORTED
     ]
     unmet = f"*Predictions that are not supported:* {'; '.join(failed)}.\n\n" if failed else ""
@@ -197,11 +202,11 @@ def _page(found: Finding) -> str:
     return f"""\
 # {statement.title}
 
-**{str(found.verdict).capitalize()}.** {statement.statement}
+**{str(outcome.verdict).capitalize()}.** {statement.statement}
 
 *Source:* {statement.source}
 
-{caveat}[![{found.title}]({statement.name}.png)]({statement.name}.png)
+{caveat}[![{outcome.title}]({statement.name}.png)]({statement.name}.png)
 
 ## Question
 
@@ -220,9 +225,9 @@ def _page(found: Finding) -> str:
 
 ## What was found
 
-{found.answer}
+{outcome.answer}
 
-*In practice:* {found.in_practice or "undecided."}
+*In practice:* {outcome.in_practice or "undecided."}
 
 | prediction | measured | 99.5 % interval | expected range | verdict |
 |---|---|---|---|---|
@@ -232,7 +237,7 @@ def _page(found: Finding) -> str:
 
 {unmet}*Objection:* {statement.attack}
 
-*Answer:* {found.reply}
+*Answer:* {outcome.reply}
 
 [All statements](../results.md) · [How statements are tested](method.md)
 """
@@ -241,8 +246,8 @@ def _page(found: Finding) -> str:
 def write_pages() -> None:
     """Write all pages and their figures."""
     evidence = Evidence.at(BUNDLE)
-    found = [finding(statement, evidence) for statement in STATEMENTS.values()]
-    measured = [each for each in found if each is not None]
+    findings = [finding(statement, evidence) for statement in STATEMENTS.values()]
+    measured = [outcome for outcome in findings if outcome is not None]
     written = pages(measured, evidence)
     folder = DOCS / "statements"
     folder.mkdir(exist_ok=True)

@@ -70,10 +70,10 @@ class ReportFacts:
 
 def facts_about(evidence: Evidence, findings: Findings, size: str) -> ReportFacts:
     """What a reader needs to make a report again, from the columns of its runs."""
-    measured = [statement for statement, found in findings if found]
+    measured = [statement for statement, outcome in findings if outcome]
     runs = evidence.of(sweep for statement in measured for sweep in statement.sweeps)
     seconds = pc.sum(runs["elapsed_seconds"]).as_py() or 0.0
-    made_with = [json.loads(each) for each in pc.unique(runs["versions"]).to_pylist()]
+    made_with = [json.loads(text) for text in pc.unique(runs["versions"]).to_pylist()]
     packages = sorted({package for versions in made_with for package in versions})
     return ReportFacts(
         size=size,
@@ -113,10 +113,10 @@ def write_figures(
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for found in findings:
-        figure = picture_figure(found.picture, found.title, width=_COLUMN)
+    for outcome in findings:
+        figure = picture_figure(outcome.picture, outcome.title, width=_COLUMN)
         for kind in kinds:
-            written.append(folder / f"{found.statement.name}.{kind}")
+            written.append(folder / f"{outcome.statement.name}.{kind}")
             save(figure, written[-1])
     return written
 
@@ -135,17 +135,17 @@ def report_page(
     )
     numbers = itertools.count(1)
     shown = []
-    for place, (statement, found) in enumerate(findings, start=1):
+    for place, (statement, outcome) in enumerate(findings, start=1):
         number = next(numbers) if statement.of_the_paper else None
-        shown.append({**_shown(statement, found), "number": number})
+        shown.append({**_shown(statement, outcome), "number": number})
         progress(place, len(findings))
     of_paper, others = (
-        [each["verdict"] for each in shown if bool(each["number"]) is by] for by in (True, False)
+        [row["verdict"] for row in shown if bool(row["number"]) is by] for by in (True, False)
     )
     return template.render(
         statements=shown,
         count=len(of_paper),
-        tally=tally(of_paper, others, sum(each.from_abstract for each, _ in findings)),
+        tally=tally(of_paper, others, sum(of_finding.from_abstract for of_finding, _ in findings)),
         facts=facts,
         level=f"{100 * LEVEL:g} %",
         css=page_styles(),
@@ -159,28 +159,28 @@ def _raised(text: str) -> Markup:
     return Markup(re.sub(r"\^(−?\d+(?:\.\d+)?)", r"<sup>\1</sup>", str(escape(text))))
 
 
-def _shown(statement: Statement, found: Finding | None) -> dict[str, Any]:
+def _shown(statement: Statement, outcome: Finding | None) -> dict[str, Any]:
     """What the template needs of one statement."""
-    verdict = Verdict.NOT_YET_MEASURED if found is None else found.verdict
+    verdict = Verdict.NOT_YET_MEASURED if outcome is None else outcome.verdict
     shown = {
         "statement": statement,
-        "finding": found,
+        "finding": outcome,
         "anchor": f"statement-{statement.name}",
         "verdict": verdict,
         "known": known_before(statement.name),
         # Why a verdict is not that of the predictions; shown in the place of its meaning.
-        "reason": found is not None and (statement.undecided or statement.untestable),
+        "reason": outcome is not None and (statement.undecided or statement.untestable),
     }
-    if found is None:
+    if outcome is None:
         return {**shown, "short": verdict.meaning}
-    head = list(dict.fromkeys(name for row in found.rows for name in row))
+    head = list(dict.fromkeys(name for row in outcome.rows for name in row))
     return {
         **shown,
-        "short": _first_sentence(found.answer) or verdict.meaning,
-        "panels": [shown_panel(panel) for panel in found.picture.panels],
+        "short": _first_sentence(outcome.answer) or verdict.meaning,
+        "panels": [shown_panel(panel) for panel in outcome.picture.panels],
         "head": head,
-        "rows": [[_cell(row.get(name)) for name in head] for row in found.rows[:_MOST_ROWS]],
-        "csv": f"data:text/csv;charset=utf-8,{quote(csv_text(head, found.rows))}",
+        "rows": [[_cell(row.get(name)) for name in head] for row in outcome.rows[:_MOST_ROWS]],
+        "csv": f"data:text/csv;charset=utf-8,{quote(csv_text(head, outcome.rows))}",
     }
 
 

@@ -42,7 +42,7 @@ def measured_series(
 ) -> Series:
     """Points with bars; unknown ones are left out."""
     known = [(x, *interval) for x, interval in points if not math.isnan(interval.mean)]
-    x, y, low, high = ([each[place] for each in known] for place in range(4))
+    x, y, low, high = ([point[place] for point in known] for place in range(4))
     return Series(label, Kind.MEASURED, x, y, low, high, colour)
 
 

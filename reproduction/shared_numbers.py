@@ -65,7 +65,7 @@ def off(rows: list[dict[str, str]], predicted: str, measured: str) -> float:
 
 def shared_numbers() -> dict[str, float]:
     """Each number by its name."""
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     measured, predicted = (
         rows_of("random_problems/fresh.csv"),
         rows_of("random_problems/fresh-predictions.csv"),
@@ -80,25 +80,25 @@ def shared_numbers() -> dict[str, float]:
             for here, there in zip(measured, predicted, strict=True)
         ]
         hard = [pair for pair in pairs if 0.1 < float(pair["found"]) < 0.9]
-        found[name] = off(pairs, "expected", "found")
+        numbers[name] = off(pairs, "expected", "found")
         if name == "recall":
             above = [pair for pair in pairs if float(pair["found"]) > 0.05]
-            found["above"] = off(above, "expected", "found")
-        found["hard" if name == "recall" else f"hard_{name}"] = off(hard, "expected", "found")
+            numbers["above"] = off(above, "expected", "found")
+        numbers["hard" if name == "recall" else f"hard_{name}"] = off(hard, "expected", "found")
     faults = rows_of("faults/faults.csv") + rows_of("faults/hosts.csv")
-    found["faults"] = sum(int(row["injected"]) for row in faults if "longest" not in row["fault"])
+    numbers["faults"] = sum(int(row["injected"]) for row in faults if "longest" not in row["fault"])
     runs = rows_of("end_of_training/end-law-again.csv")
     again = rows_of("end_of_training/end-law-again-predictions.csv")
     for row in again:
         recalls = [float(run["recall"]) for run in runs if run["problem"] == row["problem"]]
         row["recall"] = str(np.mean(recalls))
-    found["trained"] = off(again, "predicted", "recall")
+    numbers["trained"] = off(again, "predicted", "recall")
     small = rows_of("../../src/recallscope/theory/small_transformers.csv")
-    planned = [each for each in small if each["study"] in ("planned", "more")]
-    found["small"] = off(planned, "expected", "recall")
+    planned = [training for training in small if training["study"] in ("planned", "more")]
+    numbers["small"] = off(planned, "expected", "recall")
     unequal = rows_of("frequencies/frequencies-preregistered-runs.csv")
-    found["unequal"] = off(unequal, "predicted", "measured")
-    return found
+    numbers["unequal"] = off(unequal, "predicted", "measured")
+    return numbers
 
 
 def wrong_places() -> list[str]:
@@ -113,6 +113,6 @@ def wrong_places() -> list[str]:
 
 
 if __name__ == "__main__":
-    found = wrong_places()
-    print("\n".join(found) if found else f"{len(PLACES)} places quote shared numbers as they are.")
-    sys.exit(1 if found else 0)
+    wrong = wrong_places()
+    print("\n".join(wrong) if wrong else f"{len(PLACES)} places quote shared numbers as they are.")
+    sys.exit(1 if wrong else 0)

@@ -88,10 +88,10 @@ class Finding:
         """Computed from the intervals; a statement that says more than they do is not supported."""
         if self.statement.untestable:
             return Verdict.NOT_TESTABLE
-        found = together(self.judgements)
-        if self.statement.undecided and found is Verdict.SUPPORTED:
+        verdict = together(self.judgements)
+        if self.statement.undecided and verdict is Verdict.SUPPORTED:
             return Verdict.OPEN
-        return found
+        return verdict
 
     @property
     def title(self) -> str:

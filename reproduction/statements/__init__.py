@@ -62,7 +62,7 @@ def statements_named(name: str) -> list[Statement]:
 def finding(statement: Statement, evidence: Evidence) -> Finding | None:
     """What the runs say of a statement, or None if a sweep of it has not been run."""
     try:
-        found: Finding = _ANALYSES[statement.name](evidence)
+        outcome: Finding = _ANALYSES[statement.name](evidence)
     except NotMeasuredError:
         return None
-    return replace(found, lost=evidence.lost(statement.sweeps))
+    return replace(outcome, lost=evidence.lost(statement.sweeps))

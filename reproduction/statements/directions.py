@@ -169,7 +169,7 @@ def analyse(evidence: Evidence) -> Finding:
     exceptions = [step for effect in effects for step in effect.wrong_way]
     steps = sum(effect.pairs for effect in effects)
     change = {
-        model: {LETTERS[each.name]: each.mean for each in of_it}
+        model: {LETTERS[effect.name]: effect.mean for effect in of_it}
         for model, of_it in by_model.items()
     }
     right_way = steps - len(exceptions)
@@ -217,7 +217,9 @@ def analyse(evidence: Evidence) -> Finding:
                     x="size that is raised",
                     y="change of recall",
                     series=[
-                        measured_series(model, [(LETTERS[each.name], each.mean) for each in of_it])
+                        measured_series(
+                            model, [(LETTERS[effect.name], effect.mean) for effect in of_it]
+                        )
                         for model, of_it in by_model.items()
                     ],
                 ),

@@ -195,7 +195,7 @@ def analyse(evidence: Evidence) -> Finding:
                     log_x=True,
                     log_y=True,
                     series=compared_with_theory(
-                        {f"N = {n:,.0f}": each for n, each in batches.items()} | {"N = ∞": every}
+                        {f"N = {n:,.0f}": sizes for n, sizes in batches.items()} | {"N = ∞": every}
                     ),
                 ),
                 Panel(

@@ -137,7 +137,7 @@ STATEMENT = Statement(
 )
 
 
-_FOUND = 0.5
+_ATTENDS = 0.5
 
 
 class EarlyAndLate(NamedTuple):
@@ -154,8 +154,8 @@ def analyse(evidence: Evidence) -> Finding:
     runs = grouped_by(evidence.runs(ATTENTION), attrgetter("problem.samples"))
     trained = _by_saturation(evidence.runs(SATURATING))
     smallest = runs[min(runs)]
-    gains = {s: _gain(each) for s, each in trained.items()}
-    areas = {s: _area_under_curve(each) for s, each in trained.items()}
+    gains = {s: _gain(trainings) for s, trainings in trained.items()}
+    areas = {s: _area_under_curve(trainings) for s, trainings in trained.items()}
     small, large = min(trained), max(trained)
     gained = ", ".join(f"{shown(gains[s])} at s = {s:g}" for s in sorted(gains))
     gained_small = gains[small]
@@ -163,7 +163,7 @@ def analyse(evidence: Evidence) -> Finding:
     area_small = areas[small]
     area_large = areas[large]
     cosines = [_cosine(smallest), _cosine(runs[max(runs)])]
-    recall = _recall([each for each in smallest if not _has_found(each)])
+    recall = _recall([record for record in smallest if not _finds_trigger(record)])
     return Finding(
         statement=STATEMENT,
         judgements=judged(
@@ -211,7 +211,7 @@ def analyse(evidence: Evidence) -> Finding:
                     y="fraction, or cosine",
                     log_x=True,
                     series=[
-                        measured_series(label, [(n, of(each)) for n, each in runs.items()])
+                        measured_series(label, [(n, of(records)) for n, records in runs.items()])
                         for label, of in (
                             ("attends to the trigger", _attention),
                             ("cosine with the trigger", _cosine),
@@ -241,23 +241,23 @@ def analyse(evidence: Evidence) -> Finding:
         rows=[
             {
                 "samples": samples,
-                "attention": _attention(each).mean,
-                "cosine": _cosine(each).mean,
-                "recall": _recall(each).mean,
-                "seeds": len(each),
+                "attention": _attention(records).mean,
+                "cosine": _cosine(records).mean,
+                "recall": _recall(records).mean,
+                "seeds": len(records),
             }
-            for samples, each in runs.items()
+            for samples, records in runs.items()
         ]
         + [
             {
                 "saturation": s,
-                "early attention": mean_over([run.early_attention for run in each]).mean,
-                "late attention": mean_over([run.late_attention for run in each]).mean,
+                "early attention": mean_over([run.early_attention for run in trainings]).mean,
+                "late attention": mean_over([run.late_attention for run in trainings]).mean,
                 "gain": gains[s].mean,
                 "area under the curve": areas[s].mean,
-                "trainings": len(each),
+                "trainings": len(trainings),
             }
-            for s, each in trained.items()
+            for s, trainings in trained.items()
         ],
     )
 
@@ -265,7 +265,7 @@ def analyse(evidence: Evidence) -> Finding:
 def _by_saturation(records: Sequence[Record]) -> dict[float, list[EarlyAndLate]]:
     groups = grouped_by(records, lambda record: record.problem["saturation"])
     return {
-        size: [_early_and_late(each) for each in groups[size] if each.status is Status.OK]
+        size: [_early_and_late(record) for record in groups[size] if record.status is Status.OK]
         for size in sorted(groups)
     }
 
@@ -281,7 +281,7 @@ def _gain(trained: Sequence[EarlyAndLate]) -> Interval:
     """What later steps add to attention accuracy; the mean of a seed's batches, over seeds."""
     by_seed = grouped_by(trained, attrgetter("seed")).values()
     gains = ([run.late_attention - run.early_attention for run in runs] for runs in by_seed)
-    return mean_over([sum(each) / len(each) for each in gains])
+    return mean_over([sum(differences) / len(differences) for differences in gains])
 
 
 def _area_under_curve(trained: Sequence[EarlyAndLate]) -> Interval:
@@ -291,7 +291,9 @@ def _area_under_curve(trained: Sequence[EarlyAndLate]) -> Interval:
         np.array([getattr(run, name) for run in trained])
         for name in ("samples", "early_cosine", "late_attention")
     )
-    compared = (samples[:, None] == samples) & (attention[:, None] > _FOUND) & (attention <= _FOUND)
+    compared = (
+        (samples[:, None] == samples) & (attention[:, None] > _ATTENDS) & (attention <= _ATTENDS)
+    )
     above = cosine[:, None] - cosine
     # Of each two seeds, how many pairs of their runs are compared, and in how many it is so.
     pairs, right = np.zeros((2, len(seeds), len(seeds)))
@@ -313,8 +315,8 @@ def _cosine(records: Sequence[Record]) -> Interval:
     return Interval(mean, max(low, -1.0), min(high, 1.0))
 
 
-def _has_found(record: Record) -> bool:
-    return record.status is Status.OK and record.accuracy("attention_accuracy")[0] >= _FOUND
+def _finds_trigger(record: Record) -> bool:
+    return record.status is Status.OK and record.accuracy("attention_accuracy")[0] >= _ATTENDS
 
 
 def _share(name: str, records: Sequence[Record]) -> Interval:

@@ -222,22 +222,24 @@ class Decoded(NamedTuple):
 def analyse(evidence: Evidence) -> Finding:
     readings = evidence.runs(DECODERS)
     decoded = {which: _decoded(readings, target) for which, target in _TARGETS.items()}
-    best = {which: _best(each) for which, each in decoded.items()}
-    every = [each for of_target in decoded.values() for each in of_target]
+    best = {which: _best(of_target) for which, of_target in decoded.items()}
+    every = [decoder for of_target in decoded.values() for decoder in of_target]
     # Extremes of many: the level of each is corrected for their number.
     level = 1 - (1 - LEVEL) / len(every)
-    all_of_them = [each.over_bound(level) for each in every]
-    best_of_them = [each.over_bound(level) for of_it in best.values() for each in of_it]
+    all_of_them = [decoder.over_bound(level) for decoder in every]
+    best_of_them = [decoder.over_bound(level) for of_it in best.values() for decoder in of_it]
     left = {
-        which: powers([row for row in map(Decoded.row, each) if row["status"] == "ok"], *_SIZES)
-        for which, each in best.items()
+        which: powers(
+            [row for row in map(Decoded.row, best_ones) if row["status"] == "ok"], *_SIZES
+        )
+        for which, best_ones in best.items()
     }
-    length = max(each.problem.length for each in every)
-    half = [each for each in decoded["half the facts"] if each.problem.length == length]
+    length = max(decoder.problem.length for decoder in every)
+    half = [decoder for decoder in decoded["half the facts"] if decoder.problem.length == length]
     lowest = extreme(min, all_of_them)
-    nearest = min(each.mean for each in best_of_them)
+    nearest = min(ratio.mean for ratio in best_of_them)
     farthest = extreme(max, best_of_them)
-    best_decoders = sorted({each.decoder for of_it in best.values() for each in of_it})
+    best_decoders = sorted({decoder.decoder for of_it in best.values() for decoder in of_it})
     reach = {name: _reach(every, name) for name in _SIZES}
     return Finding(
         statement=STATEMENT,
@@ -306,12 +308,12 @@ def analyse(evidence: Evidence) -> Finding:
                 ),
             ],
         ),
-        rows=[each.row() for each in every],
+        rows=[decoder.row() for decoder in every],
     )
 
 
 def _reach(decoded: Sequence[Decoded], name: str) -> str:
-    sizes = [getattr(each.problem, name) for each in decoded]
+    sizes = [getattr(decoder.problem, name) for decoder in decoded]
     return f"{max(sizes) / min(sizes):.2g}"
 
 
@@ -335,7 +337,7 @@ def _crossings(
     instances, too_early, too_late = [], False, False
     for curve in curves.values():
         x = sorted(curve)
-        rate = isotonic_regression([curve[each] for each in x]).x
+        rate = isotonic_regression([curve[size] for size in x]).x
         too_early |= bool(rate[0] >= target)
         too_late |= bool(rate[-1] < target)
         # Where it is flat, the first place is taken.
@@ -347,7 +349,7 @@ def _crossings(
 def _best(decoded: Sequence[Decoded]) -> list[Decoded]:
     """The decoder that needs the smallest batch, of each problem."""
     of_problems = grouped_by(decoded, attrgetter("problem")).values()
-    return [min(each, key=lambda decoder: np.mean(decoder.instances)) for each in of_problems]
+    return [min(rivals, key=lambda decoder: np.mean(decoder.instances)) for rivals in of_problems]
 
 
 def _series_of(decoded: Sequence[Decoded]) -> list[Series]:
@@ -355,7 +357,7 @@ def _series_of(decoded: Sequence[Decoded]) -> list[Series]:
     space = sorted(map(_space, decoded))
     return [
         *(
-            measured_series(name, [(_space(each), each.over_bound(0.95)) for each in here])
+            measured_series(name, [(_space(decoder), decoder.over_bound(0.95)) for decoder in here])
             for name, here in grouped_by(decoded, attrgetter("decoder")).items()
         ),
         Series("lower bound", Kind.REFERENCE, [space[0], space[-1]], [1.0, 1.0]),

@@ -327,9 +327,9 @@ def analyse(evidence: Evidence) -> Finding:
     limits_of = limited(readings)
     cells, first = limits_of["recall_accuracy"], limits_of["first_gradient_accuracy"]
     plane = evidence.rows(MLP_PLANE, *PLANE)
-    borders = [each for name in ("relu", "tanh") for each in border(plane, name)]
+    borders = [point for name in ("relu", "tanh") for point in border(plane, name)]
     right, right_first = (
-        sum(each.measured == each.predicted for each in found) for found in (cells, first)
+        sum(cell.measured == cell.predicted for cell in cells_of) for cells_of in (cells, first)
     )
     dominant = {name: shares[place][place] for place, name in enumerate(names)}
     named_right = {
@@ -422,9 +422,9 @@ def analyse(evidence: Evidence) -> Finding:
                     log_x=True,
                     log_y=True,
                     series=[
-                        each
+                        series
                         for place, name in enumerate(("relu", "tanh"))
-                        for each in _border_series(borders, name, place)
+                        for series in _border_series(borders, name, place)
                     ],
                 ),
                 Panel(
@@ -454,8 +454,8 @@ def analyse(evidence: Evidence) -> Finding:
             ),
             *(
                 {"problem chosen for": chosen, "noise": name} | interval_row("share", share)
-                for chosen, found in zip(names, shares, strict=True)
-                for name, share in zip(names, found, strict=True)
+                for chosen, of_problem in zip(names, shares, strict=True)
+                for name, share in zip(names, of_problem, strict=True)
             ),
         ],
     )
@@ -464,12 +464,12 @@ def analyse(evidence: Evidence) -> Finding:
 def _border_power(borders: Sequence[dict[str, Any]]) -> Interval:
     """The exponent of d in m*, the mean of both activations, where MLP noise limits."""
     chosen = [border for border in borders if border["limit"] == "MLP noise"]
-    each_power = [
+    exponents = [
         powers(rows, "dim")["dim"]
         for name in ("relu", "tanh")
-        if len(rows := [each for each in chosen if each["activation"] == name]) > _FEWEST
+        if len(rows := [point for point in chosen if point["activation"] == name]) > _FEWEST
     ]
-    return average(each_power)
+    return average(exponents)
 
 
 def _border_series(borders: Sequence[dict[str, Any]], name: str, colour: int) -> list[Series]:
@@ -501,10 +501,10 @@ def _changes(
     """Recall with an MLP minus recall without, at the same seeds; by samples, then width."""
     alone = {(record.problem.samples, record.seed): record for record in without}
     pairs = ((alone[record.problem.samples, record.seed], record) for record in with_mlp)
-    found: dict[float, dict[int, Interval]] = defaultdict(dict)
+    by_samples: dict[float, dict[int, Interval]] = defaultdict(dict)
     for problem, seeds in grouped_by(pairs, lambda pair: pair[1].problem).items():
-        found[problem.samples][problem.width or 0] = _change(seeds)
-    return found
+        by_samples[problem.samples][problem.width or 0] = _change(seeds)
+    return by_samples
 
 
 def _change(seeds: Sequence[tuple[Record, Record]]) -> Interval:

@@ -116,9 +116,9 @@ def analyse(evidence: Evidence) -> Finding:
     )
 
 
-def _miss(found: dict[str, Interval]) -> Interval:
+def _miss(exponents: dict[str, Interval]) -> Interval:
     """How far the exponent of d or L is from one, whichever is farther."""
-    return extreme(max, (_size(moved(found[name], -1.0)) for name in ("dim", "length")))
+    return extreme(max, (_size(moved(exponents[name], -1.0)) for name in ("dim", "length")))
 
 
 def _size(interval: Interval) -> Interval:

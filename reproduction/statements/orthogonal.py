@@ -125,7 +125,8 @@ def analyse(evidence: Evidence) -> Finding:
     equal = evidence.critical_sizes(RANDOM_WIDE)
     same_sizes = [_same_sizes(search, orthogonal) for search in equal]
     narrow, wide, without_overlap = (
-        average([search.judged for search in each]) for each in (random, equal, same_sizes)
+        average([search.judged for search in critical_sizes])
+        for critical_sizes in (random, equal, same_sizes)
     )
     randomness = ratio(wide, without_overlap)
     dimension = ratio(narrow, wide)
@@ -189,4 +190,4 @@ def analyse(evidence: Evidence) -> Finding:
 def _same_sizes(search: CriticalSize, among: Sequence[CriticalSize]) -> CriticalSize:
     """The search with the same dimension and length."""
     sizes = (search.problem.dim, search.problem.length)
-    return next(each for each in among if (each.problem.dim, each.problem.length) == sizes)
+    return next(other for other in among if (other.problem.dim, other.problem.length) == sizes)

@@ -110,10 +110,11 @@ def analyse(evidence: Evidence) -> Finding:
         for ratio in [_ratio(group[1], group[0], 0.95)]
         if math.isfinite(ratio.low)
     ]
-    smallest = {kind: extreme(min, map(factor, found)) for kind, found in ratios.items()}
+    smallest = {kind: extreme(min, map(factor, of_kind)) for kind, of_kind in ratios.items()}
     lowest_recall = extreme(min, at_recall)
     times = {
-        kind: ", ".join(shown(factor(each)) for each in found) for kind, found in ratios.items()
+        kind: ", ".join(shown(factor(ratio)) for ratio in of_kind)
+        for kind, of_kind in ratios.items()
     }
     recall = ", ".join(map(shown, at_recall))
     power = powers(rows, "dim")["dim"]
@@ -161,8 +162,8 @@ def analyse(evidence: Evidence) -> Finding:
                     log_x=True,
                     log_y=True,
                     series=[
-                        measured_series(kind, zip(dims, map(factor, found), strict=True))
-                        for kind, found in ratios.items()
+                        measured_series(kind, zip(dims, map(factor, of_kind), strict=True))
+                        for kind, of_kind in ratios.items()
                     ],
                 ),
             ],

@@ -113,19 +113,19 @@ class LossCurve(NamedTuple):
 
 
 def analyse(evidence: Evidence) -> Finding:
-    found: dict[int, dict[float, list[LossCurve]]] = defaultdict(lambda: defaultdict(list))
+    curves: dict[int, dict[float, list[LossCurve]]] = defaultdict(lambda: defaultdict(list))
     edge: dict[int, float] = {}
     for record in evidence.runs(OSCILLATING):
         edge[record.problem.dim] = largest_stable_step(record.problem)
-        here = found[record.problem.dim][record.problem["learning_rate"]]
+        here = curves[record.problem.dim][record.problem["learning_rate"]]
         if record.status is Status.OK:
             here.append(_training(record))
-    at_few, at_many = min(found), max(found)
-    few, many = found[at_few], found[at_many]
+    at_few, at_many = min(curves), max(curves)
+    few, many = curves[at_few], curves[at_many]
     small, large = min(few), max(few)
     rises = {
         (dim, rate): mean_over([run.rises for run in runs])
-        for dim, rates in found.items()
+        for dim, rates in curves.items()
         for rate, runs in rates.items()
     }
     looks = "share of looks at which the loss rose"
@@ -181,7 +181,7 @@ def analyse(evidence: Evidence) -> Finding:
                     log_y=True,
                     series=[
                         _curve(f"d = {dim}, step {rate:g} = {rate / edge[dim]:.2g} × stable", runs)
-                        for dim, rates in found.items()
+                        for dim, rates in curves.items()
                         for rate, runs in rates.items()
                     ],
                 ),
@@ -196,7 +196,7 @@ def analyse(evidence: Evidence) -> Finding:
                 "recall": mean_over([run.recall for run in runs]).mean,
                 "trainings": len(runs),
             }
-            for dim, rates in found.items()
+            for dim, rates in curves.items()
             for rate, runs in rates.items()
         ],
     )

@@ -224,10 +224,10 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         "V and L in N*": combination(evidence.critical_sizes(VOCAB_AND_LENGTH), "vocab", "length"),
     }
-    known = {which: each for which, each in combined.items() if each is not None}
+    known = {which: fit for which, fit in combined.items() if fit is not None}
     lengths = grouped(long, "length")
-    exponent = {which: UNKNOWN if each is None else each.power for which, each in combined.items()}
-    exponents = "; ".join(f"{shown(each.power)} for {which}" for which, each in known.items())
+    exponent = {which: UNKNOWN if fit is None else fit.power for which, fit in combined.items()}
+    exponents = "; ".join(f"{shown(fit.power)} for {which}" for which, fit in known.items())
     needed = powers(batches, "dim", "length")
     capacity = powers(stored, "ratio", "dim")
     at_equal_ratio = power_within(_alike(first_gradient), "length")
@@ -302,15 +302,15 @@ def analyse(evidence: Evidence) -> Finding:
 def _rivals(combined: Mapping[str, Combination]) -> str:
     """χ² of the rival laws, a sum and a maximum."""
     return " ".join(
-        f"For {which}, f·g has χ² = {each.product:.0f}, f + g {each.sum:.0f} (both for "
-        f"{each.freedom} degrees of freedom) and max(f, g) {each.maximum:.0f}, whatever f and g."
-        for which, each in combined.items()
+        f"For {which}, f·g has χ² = {fit.product:.0f}, f + g {fit.sum:.0f} (both for "
+        f"{fit.freedom} degrees of freedom) and max(f, g) {fit.maximum:.0f}, whatever f and g."
+        for which, fit in combined.items()
     )
 
 
 def _alike(searches: Sequence[CriticalSize]) -> list[list[CriticalSize]]:
     """Searches at equal d and equal N/L, where there are several."""
-    groups = grouped_by(searches, lambda each: (each.problem.dim, _samples_over_length(each)))
+    groups = grouped_by(searches, lambda search: (search.problem.dim, _samples_over_length(search)))
     return [group for group in groups.values() if len(group) > 1]
 
 

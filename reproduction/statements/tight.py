@@ -106,7 +106,7 @@ def analyse(evidence: Evidence) -> Finding:
     smallest, largest = extreme(min, ratios), extreme(max, ratios)
     rows = [_row(search) for search in searches]
     by_length = {
-        f"L = {length}": [(_sizes(each), _over_bound(each, each.shown)) for each in here]
+        f"L = {length}": [(_sizes(search), _over_bound(search, search.shown)) for search in here]
         for length, here in grouped(searches, "length").items()
     }
     ratio = format_range(smallest.mean, largest.mean, 2)
@@ -150,7 +150,7 @@ def analyse(evidence: Evidence) -> Finding:
                     y="N* of three steps/bound",
                     log_y=True,
                     series=[
-                        *(measured_series(*each) for each in by_length.items()),
+                        *(measured_series(*series) for series in by_length.items()),
                         Series(
                             "bound", Kind.REFERENCE, [*map(_sizes, searches)], [1.0] * len(rows)
                         ),

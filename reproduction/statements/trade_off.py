@@ -77,15 +77,16 @@ def analyse(evidence: Evidence) -> Finding:
     few, many = (end(search.problem.dim for search in short) for end in (min, max))
     measured = [search for search in population if search.status is Status.OK]
     densities = [
-        (each.problem.dim, factor(moved(each.shown, -2 * math.log(each.problem.dim))))
-        for each in measured
+        (search.problem.dim, factor(moved(search.shown, -2 * math.log(search.problem.dim))))
+        for search in measured
     ]
     constants = [
-        moved(_with_logarithm(each.judged), -2 * math.log(each.problem.dim)) for each in measured
+        moved(_with_logarithm(search.judged), -2 * math.log(search.problem.dim))
+        for search in measured
     ]
-    predicted = [(each.problem.dim, each.theory) for each in population if each.theory]
+    predicted = [(search.problem.dim, search.theory) for search in population if search.theory]
     known = [(dim, facts / dim**2) for dim, facts in predicted]
-    held_power = powers([_times_its_logarithm(each) for each in stored], "dim")["dim"]
+    held_power = powers([_times_its_logarithm(row) for row in stored], "dim")["dim"]
     constant = factor(average(constants))
     per_parameter = moved(facts["dim"], -2.0)
     more = {"short": _cost_of_few_dimensions(short), "long": _cost_of_few_dimensions(long)}
@@ -143,7 +144,10 @@ def analyse(evidence: Evidence) -> Finding:
                     log_x=True,
                     log_y=True,
                     series=compared_with_theory(
-                        {f"L = {each[0].problem.length}": each for each in (short, long)}
+                        {
+                            f"L = {searches[0].problem.length}": searches
+                            for searches in (short, long)
+                        }
                     ),
                 ),
             ],
