@@ -123,7 +123,7 @@ def locate(
     narrowed = 2
     for _ in range(_MOST_GRIDS):
         edges = [np.linspace(*ends, points + 1) for ends, points in zip(box, _POINTS, strict=True)]
-        crossing, slope, root = ((ends[1:] + ends[:-1]) / 2 for ends in edges)
+        crossing, slope, root = ((grid[1:] + grid[:-1]) / 2 for grid in edges)
         spread = root**2  # finer where seeds hardly differ
         if tables is None or narrowed == 3:
             tables = OutcomeTables(runs, logit(target), spread)
@@ -135,7 +135,7 @@ def locate(
         )
         posterior = np.exp(log_posterior - log_posterior.max()).sum(axis=3)
         weights = [posterior.sum(axis=others) for others in ((0, 2), (0, 1), (1, 2))]
-        smaller = [_around(points, weight) for points, weight in zip(edges, weights, strict=True)]
+        smaller = [_around(grid, weight) for grid, weight in zip(edges, weights, strict=True)]
         shrunk = [
             (new[1] - new[0]) / (old[1] - old[0]) for new, old in zip(smaller, box, strict=True)
         ]
@@ -160,10 +160,10 @@ def _log_likelihood(
     for first in range(0, len(tables.sizes), _AT_ONCE):
         x = tables.sizes[first : first + _AT_ONCE]
         line = (slope * (x[:, None] - crossing)[..., None]).reshape(len(x), points)
-        log_rates = tables.read(first, _curved(line).reshape(len(x), -1))
+        log_likelihood = tables.read(first, _curved(line).reshape(len(x), -1))
         bend = np.where(line[..., None] > 0, _ABOVE, _BELOW)
         place = len(_BENDS) * np.arange(line.size).reshape(*line.shape, 1) + bend
-        total += log_rates.reshape(len(log_rates), -1)[:, place].sum(axis=1)
+        total += log_likelihood.reshape(len(log_likelihood), -1)[:, place].sum(axis=1)
     return total.reshape(len(total), len(crossing), len(slope), len(_ABOVE))
 
 

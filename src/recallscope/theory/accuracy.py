@@ -90,8 +90,8 @@ def analyse(s: ProblemArrays) -> Analysis:
     for chosen in (few_pairs, ~few_pairs):
         if np.any(chosen):
             part, contest = s.take(chosen), _contest(s.take(chosen), take(scores, chosen))
-            attention[chosen] = accurate = attention_accuracy(part, contest)
-            partly = (accurate > _CERTAIN) & (accurate < 1 - _CERTAIN) & ~_counted(part)
+            attention[chosen] = attended = attention_accuracy(part, contest)
+            partly = (attended > _CERTAIN) & (attended < 1 - _CERTAIN) & ~_counted(part)
             here = np.flatnonzero(chosen)[partly]
             right[here] = _partly_read(s.take(here), take(recall, here), take(contest, partly))
             right[here] /= attention[here]
@@ -211,8 +211,8 @@ def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[
     tokens = _from_level_to_next(contest.won)
     mean, square, cube, fourth = (tokens @ strengths**power for power in (1, 2, 3, 4))
     variance = square - mean**2
-    success = mean * contest.weight
-    instances = success / success.sum(axis=1, keepdims=True)
+    attended = mean * contest.weight
+    instances = attended / attended.sum(axis=1, keepdims=True)
     # Samples that miss the trigger read the highest token present, the same few again and again.
     present = (_different_rivals(s) / s.vocab)[:, None]  # ε of (37a)
     alike = np.where(s.marked[:, None], 0, present / (2 - present))  # ε/(2 - ε)

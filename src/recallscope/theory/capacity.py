@@ -243,7 +243,7 @@ def solve(
     if len(reasons) == len(known):
         raise NoLawError(reasons[0])
     most = max(known.values())
-    closest = next(size for size, accurate in known.items() if accurate >= 0.999 * most)
+    closest = next(size for size, reached in known.items() if reached >= 0.999 * most)
     (prediction,) = predict_problems(
         [problem.replace(**{quantity: closest if value is None else value})],
         given._replace(details=True, progress=lambda done, total: None),

@@ -79,7 +79,7 @@ def choose(problem: Problem, *others: Problem, law: Any = None) -> Choice:
     if law is not None:
         name = part_name("law", law)
         applies = law_named(name).applies
-        reasons = [applies(sought) for sought in (problem, *others)]
+        reasons = [applies(candidate) for candidate in (problem, *others)]
         return Choice(name) if None in reasons else Choice(None, reasons[0])
     applying = _applying(problem, *others)
     return Choice(applying) if applying is not None else _refusal(problem, *others)
@@ -107,7 +107,7 @@ def _refusal(problem: Problem, *others: Problem) -> Choice:
     """The nearest problem that a law answers, and that law's reason for not answering this one."""
     for near in _nearby(problem):
         if (name := _applying(near)) is not None:
-            reasons = [law_named(name).applies(sought) for sought in (problem, *others)]
+            reasons = [law_named(name).applies(candidate) for candidate in (problem, *others)]
             # The shortest reason does not name the size that is sought: the law applies to some
             # values.
             return Choice(None, min(map(str, reasons), key=len), near)
@@ -170,11 +170,11 @@ def predict_problems(
             places[choice.name].append(place)
     done = 0
     for name, mine in places.items():
-        mine_only = [problems[place] for place in mine]
-        answers = law_named(name).predict(mine_only, given._part(done, len(mine), len(problems)))
-        if len(answers) != len(mine_only):
+        of_law = [problems[place] for place in mine]
+        answers = law_named(name).predict(of_law, given._part(done, len(mine), len(problems)))
+        if len(answers) != len(of_law):
             raise ProblemError(
-                f"the law {name} gave {len(answers)} answers for {len(mine_only)} problems"
+                f"the law {name} gave {len(answers)} answers for {len(of_law)} problems"
             )
         for place, answer in zip(mine, answers, strict=True):
             predictions[place] = _prediction(problems[place], name, answer, given.details)
