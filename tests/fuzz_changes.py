@@ -414,7 +414,7 @@ def of_npz(content: bytes, rng: random.Random) -> bytes:
     return npz(members, rng.choices(ways, (5, 3, 1, 1))[0])[:_LONGEST]
 
 
-def of_shard(content: bytes, rng: random.Random) -> bytes:
+def of_parquet(content: bytes, rng: random.Random) -> bytes:
     """Its bytes, its footer, its rows, its columns, or what it says of itself changed."""
     match rng.randrange(6):
         case 0:

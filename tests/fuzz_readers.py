@@ -7,6 +7,7 @@ import io
 import json
 import math
 import os
+import random
 import shutil
 import warnings
 from functools import cache, partial
@@ -18,7 +19,7 @@ import numpy as np
 
 import fuzz_changes as changes
 import recallscope
-from fuzz_judge import Reader, pattern
+from fuzz_judge import Reader
 from recallscope import Embeddings, Problem, ProblemError, Store
 
 ROOT = Path(__file__).parents[1]
@@ -234,59 +235,47 @@ def _cells() -> list[tuple[Problem, int]]:
 
 
 @cache
-def _shards() -> list[bytes]:
+def _files_of_rows() -> list[bytes]:
     recallscope.sweep(_cells(), "sound", test_samples=64)
     trained = Problem(**SMALL, learner="adam", steps=2, metrics=("recall-per-fact",))  # type: ignore[arg-type]
     recallscope.sweep([(trained, 0)], "other", test_samples=64)
-    found = [
+    return sorted(
         path.read_bytes() for each in ("sound", "other") for path in Path(each).glob("*.parquet")
-    ]
-    return sorted(found)
+    )
 
 
-def _put_shard(content: bytes) -> None:
-    from recallscope.store.shard import _name_of
-
+def _put_file_of_rows(content: bytes) -> None:
+    """In the place of the rows of a store."""
     shutil.rmtree("facts", ignore_errors=True)
     shutil.copytree("sound", "facts")
-    Path("facts", _name_of(content)).write_bytes(content)
+    next(Path("facts").glob("*.parquet")).write_bytes(content)
 
 
-def _read_store(content: bytes, place: str = "facts", records: int = 4) -> str:
-    store = Store(place)
-    found = store.verify()
-    listed = sum(1 for _ in store.records())
-    if listed != found.records or (records and listed < records):
-        raise AssertionError(f"{listed} records of {found.records}")
-    store.statuses()
-    store.table()
-    return " ".join(sorted({*map(pattern, found.left_out.values())}))
-
-
-def _store_folders() -> list[bytes]:
+def _logs() -> list[bytes]:
     recallscope.sweep(_cells(), "sound", test_samples=64)
-    files = {path.name: path.read_bytes() for path in sorted(Path("sound").iterdir())}
-    arrays = Embeddings.load("own.npz") if Path("own.npz").exists() else _first_arrays()
-    store = Store("with arrays")
-    recallscope.sweep(_cells()[:1], store, test_samples=64)
-    with store.writing():
-        store.keep_embeddings(arrays)
-    more = {path.name: path.read_bytes() for path in sorted(Path("with arrays").iterdir())}
-    more["json-0123456789abcdef.json"] = b'{"a":1}'
-    return [changes.folder(files), changes.folder(more)]
+    return [path.read_bytes() for path in sorted(Path("sound/_delta_log").glob("*.json"))]
 
 
-def _first_arrays() -> Embeddings:
-    _put("own.npz", _arrays())
-    return Embeddings.load("own.npz")
+def _put_log(content: bytes) -> None:
+    """In the place of the last entry of the log of a store."""
+    shutil.rmtree("facts", ignore_errors=True)
+    shutil.copytree("sound", "facts")
+    max(Path("facts/_delta_log").glob("*.json")).write_bytes(content)
 
 
-def _read_store_folder(content: bytes) -> str:
-    left_out = _read_store(content, "folder", 0)
-    names = [path.stem for path in Path("folder").glob("arrays-*.npz")]
-    for name in names[:2]:
-        Store("folder").embeddings(name.replace("-", ":"))
-    return left_out
+def _changed_log(content: bytes, rng: random.Random) -> bytes:
+    """One of its lines, each of which is JSON."""
+    lines = content.split(b"\n")
+    place = rng.randrange(len(lines))
+    lines[place] = changes.of_json(lines[place], rng)
+    return b"\n".join(lines)
+
+
+def _read_store(content: bytes) -> None:
+    store = Store("facts")
+    listed = sum(1 for _ in store.records())
+    if listed != store.table().num_rows or listed != len(store.statuses()):
+        raise AssertionError(f"{listed} records")
 
 
 def _revision() -> None:
@@ -420,7 +409,6 @@ def readers() -> dict[str, Reader]:
     nowhere = bytes
     weights = {".safetensors": changes.of_safetensors, ".npy": changes.of_npy}
     models = changes.of_folder({**weights, ".json": changes.of_json, ".txt": changes.of_text})
-    kept = {".parquet": changes.of_shard, ".npz": changes.of_npz, "": changes.of_json}
     every = [
         LINES,
         Reader("problems", _problems, changes.of_json, nowhere, _read_problem),
@@ -439,14 +427,8 @@ def readers() -> dict[str, Reader]:
             config,
             _read_stock_config,
         ),
-        Reader("shards", _shards, changes.of_shard, _put_shard, _read_store),
-        Reader(
-            "store folders",
-            _store_folders,
-            changes.of_folder(kept),
-            _put_folder,
-            _read_store_folder,
-        ),
+        Reader("files of rows", _files_of_rows, changes.of_parquet, _put_file_of_rows, _read_store),
+        Reader("logs", _logs, _changed_log, _put_log, _read_store),
         Reader(
             "checkpoints of trainings",
             _trainings,

@@ -18,10 +18,7 @@ from recallscope.cli.commands import COMMANDS as COMMAND_NAMES
 from recallscope.common.extras import EXTRAS
 
 ROOT = Path(__file__).parents[1]
-BLOCKED = (
-    *("pyarrow", "filelock", "matplotlib", "ray", "duckdb", "polars"),
-    *("fsspec", "s3fs"),
-)
+BLOCKED = (*("pyarrow", "deltalake", "matplotlib", "ray", "duckdb", "polars"),)
 SMALL = ["--vocab", "64", "--dim", "48", "--length", "4"]
 WHOLE = [*SMALL, "--samples", "512"]
 PLANE = ["--x", "dim=16,32", "--y", "samples=64,512", "--vocab", "64", "--length", "4"]

@@ -16,7 +16,7 @@ FOUND = HERE / "fuzzed"
 """A folder for each reader, with inputs that it once failed to refuse."""
 
 QUICK = ["problems", "sweep files", "tables of laws", "tables of planes", "frequency tables"]
-QUICK += ["embedding files", "configurations", "shards", "store folders", "saved records"]
+QUICK += ["embedding files", "configurations", "files of rows", "logs", "saved records"]
 QUICK += ["command lines"]
 SLOW = ["weights", "configurations of transformers", "checkpoints of trainings", "saved results"]
 

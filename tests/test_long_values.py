@@ -6,8 +6,10 @@ import pickle
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
 import torch
+from deltalake import DeltaTable, write_deltalake
 from torch import nn
 
 import recallscope
@@ -77,9 +79,8 @@ def test_a_value_is_stored_once_and_read_with_its_records(tmp_path, monkeypatch)
     cells = [(problem, seed) for seed in (0, 1)]
     recallscope.sweep(cells, tmp_path / "runs", executor="processes", workers=2, progress=False)
     store = Store(tmp_path / "runs")
-    files = [name for name in store.files.names() if name.startswith("json-")]
-    assert len(files) == 1
-    assert not store.verify().strange
+    values = DeltaTable(f"{store.place}/_values")
+    assert values.count() == 1
     whole = run(problem, seed=1).result()
     monkeypatch.setattr(long_values, "_known", {})
     with pytest.raises(ProblemError, match="not known here"):
@@ -88,15 +89,14 @@ def test_a_value_is_stored_once_and_read_with_its_records(tmp_path, monkeypatch)
     assert run(record.problem, seed=1).result() == whole == record.result()
     other = Store(tmp_path / "other")
     other.merge(store)
-    assert files[0] in other.files.names()
+    assert DeltaTable(f"{other.place}/_values").count() == 1
 
 
 def test_a_damaged_value_is_not_taken(tmp_path, monkeypatch):
     problem = Problem(**BASE, model=CONFIGURED, config={"size": 6})
     recallscope.sweep([(problem, 0)], tmp_path / "runs", executor="serial", progress=False)
-    (file,) = (tmp_path / "runs").glob("json-*.json")
-    file.chmod(0o644)
-    file.write_text('{"size":1000000000}')
+    forged = {"name": [problem["config"]], "content": [b'{"size":1000000000}']}
+    write_deltalake(tmp_path / "runs" / "_values", pa.table(forged), mode="overwrite")
     monkeypatch.setattr(long_values, "_known", {})
     assert len(list(Store(tmp_path / "runs").records())) == 1
     assert not long_values.is_known(problem["config"])

@@ -238,7 +238,7 @@ def test_a_statement_is_run_interrupted_and_resumed(tmp_path):
     store = Store(folder / "store" / "decoders")
 
     def measured():
-        if not store.files.exists():
+        if not store.exists():
             return {}
         return {(record.problem, record.seed): record.result() for record in store.records()}
 

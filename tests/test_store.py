@@ -1,39 +1,39 @@
-"""A store keeps its records, reports damage, and has one writer at a time."""
+"""A store keeps its records, however many write to it, and refuses what no experiment gave."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
-import pickle
 import re
+import signal
 import subprocess
 import sys
-import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable, write_deltalake
 
-from recallscope import Problem, ProblemError, Status, Store, run
+from recallscope import Problem, ProblemError, Status, Store, run, sweep
 from recallscope.cell import Cell, Settings
 from recallscope.experiment.run import failed_record
-from recallscope.problem import SCHEMA_VERSION
-from recallscope.store import files as files_module
-from recallscope.store import object_store
-from recallscope.store import shard as shard_module
-from recallscope.store import store as store_module
-from recallscope.store.files import StoreError
+from recallscope.record import Record, check_metric
+from recallscope.store import delta
+from recallscope.store.delta import StoreError
 from recallscope.store.keys import CellKeys
 from recallscope.store.plain_rows import plain_rows
 from recallscope.store.schema import KeyedRecord, to_records, to_table
-from recallscope.store.store import MARKER, StoreWarning
+from recallscope.store.summary import store_summary
 
 PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
+CELLS = [(PROBLEM, seed) for seed in range(4)]
 PROBLEMS = [
     PROBLEM,
     PROBLEM.replace(samples=math.inf),
@@ -41,6 +41,7 @@ PROBLEMS = [
     PROBLEM.replace(regime="literal", eta=0.1, gamma=50.0),
     PROBLEM.replace(embedding="orthogonal", dim=40),
 ]
+MEASURED = PROBLEM.replace(metrics=("recall-at-k", "recall-per-fact"))
 
 
 def kept(problem, seed):
@@ -59,13 +60,16 @@ def records():
     return [kept(problem, seed) for problem in PROBLEMS for seed in range(3)]
 
 
+def stored(place, *parts):
+    store = Store(place)
+    for part in parts:
+        store.append(part)
+    return store
+
+
 @pytest.fixture
 def store(tmp_path, records):
-    store = Store(tmp_path / "facts")
-    with store.writing():
-        for part in range(0, len(records), 4):
-            store.append(records[part : part + 4])
-    return store
+    return stored(tmp_path / "facts", *(records[part : part + 4] for part in range(0, 15, 4)))
 
 
 def all_of(store):
@@ -80,8 +84,15 @@ def as_kept(records):
     return sorted(fields, key=lambda fields: (fields["problem_key"], fields["seed"]))
 
 
-def shards_of(store):
-    return sorted(store.files.path.glob("*.parquet"))
+def contents(folder):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in Path(folder).rglob("*")
+        if path.is_file()
+    }
+
+
+# Keeping.
 
 
 def test_records_come_back_to_the_bit(store, records):
@@ -90,312 +101,169 @@ def test_records_come_back_to_the_bit(store, records):
 
 
 def test_a_failed_record_comes_back_with_its_reason(tmp_path):
-    store = Store(tmp_path)
-    with store.writing():
-        store.append([kept_failed(PROBLEM, 3)])
-    (record,) = store.records()
+    (record,) = stored(tmp_path, [kept_failed(PROBLEM, 3)]).records()
     assert (record.status, record.reason, record.recall_accuracy) == (Status.FAILED, "lost", None)
-    assert store.verify().sound
 
 
-def test_a_shard_is_named_by_its_content_and_leaves_nothing_else(store):
-    names = {path.name for path in store.files.path.iterdir()} - {".lock"}
-    assert names == {MARKER, *(path.name for path in shards_of(store))}
-    found = store.verify()
-    assert (found.sound, found.shards, found.records) == (True, 4, 15)
+def test_rows_are_inverse_to_records(records):
+    again = list(to_records(to_table(records)))
+    assert again == [replace(record) for _, record in records]
 
 
-def test_every_key_is_the_content_of_its_record(store, records):
-    wrong = [KeyedRecord(b"0" * 24, records[0].record)]
-    with store.writing():
-        store.append(wrong)
-    found = store.verify()
-    assert (found.wrong_keys, found.sound) == (1, False)
+def test_named_metrics_come_and_go(tmp_path):
+    plain = run(PROBLEM, 0, test_samples=64)
+    fields = {name: getattr(plain, name) for name in plain.__dataclass_fields__}
+
+    def record(seed, **metrics):
+        return Record(**fields | {"seed": seed, "metrics": metrics, "test_samples": None})
+
+    every = [
+        record(1, loss=0.5),
+        record(2, loss=[3.0, 2.0, 1.0]),  # the same name may also be a curve
+        record(3, per_class=[], top5=0.25),
+        record(4),
+    ]
+    store = Store(tmp_path / "facts")
+    for each in every:
+        store.append([KeyedRecord(bytes([each.seed]) * 24, each)])
+    assert sorted(store.records(), key=lambda each: each.seed) == every
+    store.compact()
+    assert sorted(store.records(), key=lambda each: each.seed) == every
+    assert store.table(["metric.loss"])["metric.loss"].null_count == 3
+    store.export(tmp_path / "all.csv")
+    assert "[3.0, 2.0, 1.0]" in (tmp_path / "all.csv").read_text()
+    with pytest.raises(StoreError, match=r"has no column 'metric\.nothing'"):
+        store.table(["metric.nothing"])
+    with pytest.raises(ProblemError, match="has no metric 'per_class' that is one number"):
+        every[2].metric("per_class")
 
 
-def test_repair_puts_records_under_their_own_keys(tmp_path, records):
-    """Before 0.3, a result that overtook another on a Ray cluster was stored under its key."""
-    one, two, three = records[:3]
-    store = Store(tmp_path)
-    with store.writing():
-        store.append([KeyedRecord(two.key, one.record), KeyedRecord(one.key, two.record)])
-        store.append([KeyedRecord(b"0" * 24, three.record), three])
-    store.repair()
-    found = store.verify()
-    assert (found.sound, found.records) == (True, 3)
-    assert {record.seed for record in store.records()} == {e.record.seed for e in (one, two, three)}
-    assert store.repair() == []
-
-
-def test_an_empty_store_is_repaired(tmp_path):
-    with Store(tmp_path).writing():
-        pass
-    assert Store(tmp_path).repair() == []
-
-
-@pytest.mark.parametrize("harm", ["cut", "flip", "empty"])
-def test_a_corrupt_shard_is_reported_until_it_is_repaired(store, harm, tmp_path):
-    shard = shards_of(store)[0]
-    content = bytearray(shard.read_bytes())
-    rows = pq.read_metadata(shard).num_rows
-    if harm == "flip":
-        content[len(content) // 3] ^= 1
-    shard.write_bytes(content if harm == "flip" else content[: len(content) // 2 * (harm == "cut")])
-    files = {path: path.read_bytes() for path in shards_of(store)}
-
-    def is_reported():
-        found = store.verify()
-        assert (list(found.left_out), found.sound) == ([shard.name], False)
-        assert "corrupt: its bytes do not match" in found.left_out[shard.name]
-        assert shard.read_bytes() == files[shard]
-        return found.records == 15 - rows
-
-    assert is_reported()
-    with pytest.warns(StoreWarning, match=f"left out: {shard.name}"), store.writing() as index:
-        assert len(index.statuses) == 15 - rows
-    assert is_reported()
-    for meets in (
-        lambda: list(store.records()),
-        lambda: store.table(["dim"]),
-        lambda: store.statuses(),
-        lambda: store.export(tmp_path / "all.csv"),
-        lambda: Store(tmp_path / "other").merge(store),
-        lambda: store.merge(Store(tmp_path / "other")),
-        lambda: store.compact(),
-    ):
-        with pytest.warns(StoreWarning, match="cannot be used and are left out"):
-            meets()
-        assert is_reported()
-    assert store.repair() == [shard.name]
-    found = store.verify()
-    assert found.sound
-    (aside,) = found.set_aside
-    assert (store.files.path / aside).read_bytes() == files[shard]
-
-
-def test_partial_files_are_ignored_and_then_removed(store):
-    parts = [store.files.path / f".{'0' * 32}{end}" for end in (".part", ".parquet.part")]
-    foreign = store.files.path / ".mine.part"
-    for part in (*parts, foreign):
-        part.write_bytes(b"half")
-    assert store.verify().records == 15
-    with store.writing():
-        assert not any(part.exists() for part in parts)
-    assert foreign.exists()
-
-
-def test_foreign_files_are_not_changed(store):
-    other = store.files.path / "mine.parquet"
-    pq.write_table(pa.table({"a": [1]}), other)
-    with store.writing():
-        pass
-    assert other.exists()
-    assert store.verify().strange == ["mine.parquet"]
-
-
-def test_a_complete_file_that_is_not_a_shard_is_left_out(store):
-    content = b"not parquet"
-    name = shard_module._name_of(content)
-    (store.files.path / name).write_bytes(content)
-    assert list(store.verify().left_out) == [name]
+@pytest.mark.parametrize(
+    ("name", "value"), [("", 1), ("a\nb", 1), ("a", "x"), ("a", [[1]]), (1, 1)]
+)
+def test_invalid_metrics_are_refused(name, value):
+    with pytest.raises(ProblemError, match="metric"):
+        check_metric(name, value)
 
 
 def test_compaction_keeps_every_record(store, records):
+    assert store.files() == 4
     assert store.compact() == (4, 1)
     assert all_of(store) == as_kept(records)
     assert store.compact() == (1, 1)
-    assert store.verify().sound
+
+
+def test_many_small_files_are_put_together_by_a_sweep(tmp_path, monkeypatch):
+    monkeypatch.setattr(delta, "_SMALL_FILES", 3)
+    for seed in range(6):
+        sweep([(PROBLEM, seed)], tmp_path, test_samples=8, progress=False)
+    assert Store(tmp_path).files() <= 4
+    assert Store(tmp_path).by_status() == {"ok": 6}
 
 
 def test_failed_records_can_be_dropped_to_be_run_again(store, records):
-    more = [kept_failed(PROBLEM, 100 + seed) for seed in range(3)]
-    with store.writing():
-        store.append(more)
+    store.append([kept_failed(PROBLEM, 100 + seed) for seed in range(3)])
     assert store.by_status() == {"failed": 3, "ok": 15}
     store.compact(["failed"])
     assert store.by_status() == {"ok": 15}
     assert all_of(store) == as_kept(records)
 
 
-def test_a_crash_during_a_compaction_doubles_nothing(store, records, monkeypatch):
-    """The new shard is there, and the old ones are too."""
-    monkeypatch.setattr(store.files, "remove", lambda name: None)
-    store.compact()
-    assert len(shards_of(store)) == 5
-    assert all_of(store) == as_kept(records)
-    assert store.verify().sound
-    monkeypatch.undo()
-    with store.writing() as index:
-        assert len(index.statuses) == 15
-    assert len(shards_of(store)) == 1
-    assert all_of(store) == as_kept(records)
+def test_a_reader_is_not_disturbed_by_a_compaction(store, records, monkeypatch):
+    """Replaced files stay for a week."""
+    table = delta.DeltaRows._table
 
-
-def test_a_reader_is_not_disturbed_by_a_compaction(store, records):
-    """Shards vanish between the listing and the reading: it looks again."""
-    names = store.files.names
-    once = []
-
-    def and_compact():
-        found = names()
-        if not once:
-            once.append(True)
-            Store(store.place).compact()
+    def then_compacted(rows):
+        found = table(rows)
+        monkeypatch.undo()
+        Store(store.place).compact()
         return found
 
-    store.files.names = and_compact
-    assert all_of(store) == as_kept(records)
+    monkeypatch.setattr(delta.DeltaRows, "_table", then_compacted)
+    assert len(all_of(store)) == 15
+    assert store.files() == 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("drop", [(), ("failed",)])
-def test_a_crash_at_any_moment_of_a_compaction_loses_and_doubles_nothing(
-    drop, tmp_path, records, monkeypatch
-):
-    """It stops before the k-th change of a file, for every k."""
-    kept_records = [*records, kept_failed(PROBLEM, 100)]
-    for k in range(100):
-        store = Store(tmp_path / str(k))
-        with store.writing():
-            for part in range(0, len(kept_records), 4):
-                store.append(kept_records[part : part + 4])
-        changes = []
-
-        def before(name, changes=changes, store=store, k=k):
-            change = getattr(store.files, name)
-
-            def wrapped(*arguments):
-                changes.append(name)
-                if len(changes) > k:
-                    raise KeyboardInterrupt
-                change(*arguments)
-
-            return wrapped
-
-        for name in ("write", "remove", "rename"):
-            monkeypatch.setattr(store.files, name, before(name))
-        ended = True
-        try:
-            store.compact(drop)
-        except KeyboardInterrupt:
-            ended = False
-        again = Store(store.place)
-        found = again.verify()
-        assert found.sound
-        assert found.by_status["ok"] == 15
-        with again.writing() as index:
-            assert len(index.statuses) in ((16, 15) if drop else (16,))
-        assert results_of(again) == as_kept(records)
-        if ended:
-            assert k >= 2
-            return
-    raise AssertionError("it never came to its end")
+# Several records of one cell.
 
 
-def results_of(store):
-    fields = [record.to_dict() for record in store.records() if record.status is Status.OK]
-    return sorted(fields, key=lambda fields: (fields["problem_key"], fields["seed"]))
+def test_a_good_record_counts_rather_than_a_failed_one(tmp_path):
+    for order in (1, -1):
+        both = [kept(PROBLEM, 0), kept_failed(PROBLEM, 0)][::order]
+        store = stored(tmp_path / str(order), *([each] for each in both), [kept_failed(PROBLEM, 1)])
+        assert store.by_status() == {"failed": 1, "ok": 1}
+        assert sorted(record.status for record in store.records()) == ["failed", "ok"]
+        assert sorted(store.statuses().values()) == ["failed", "ok"]
 
 
-def test_a_shard_is_on_the_disk_before_it_has_its_name(store, records, monkeypatch):
-    """Written under another name, flushed, renamed, and the folder flushed."""
-    done = []
-    fsync, replace_path = os.fsync, Path.replace
-
-    def note_fsync(descriptor):
-        done.append(("fsync", Path(f"/proc/self/fd/{descriptor}").readlink().name))
-        fsync(descriptor)
-
-    def note_replace(path, target):
-        done.append(("replace", path.name, Path(target).name))
-        return replace_path(path, target)
-
-    monkeypatch.setattr(files_module.os, "fsync", note_fsync)
-    monkeypatch.setattr(files_module.Path, "replace", note_replace)
-    before = {path.name for path in shards_of(store)}
-    with store.writing():
-        store.append([kept_failed(PROBLEM, 7)])
-    (name,) = {path.name for path in shards_of(store)} - before
-    (_, part), *rest = done
-    assert re.fullmatch(r"\.[0-9a-f]{32}\.part", part)
-    assert rest == [("replace", part, name), ("fsync", store.files.path.name)]
+def test_metrics_of_several_records_are_united(tmp_path):
+    first, second = (
+        kept(PROBLEM.replace(metrics=metric), 0) for metric in ("recall-at-k", "recall-per-fact")
+    )
+    assert first.key == second.key
+    store = stored(tmp_path, [first], [second], [kept(PROBLEM, 1)])
+    one, other = sorted(store.records(), key=lambda record: record.seed)
+    assert set(one.metrics) == {"recall-at-k", "recall-per-fact"}
+    assert one.problem.metrics == ("recall-at-k", "recall-per-fact")
+    assert other.metrics == {}
+    assert store.index().metrics == {first.key: {"recall-at-k": 1, "recall-per-fact": 1}}
 
 
-def test_a_reader_with_an_inconsistent_listing_lists_again(store, records):
-    """The old shards were gone already, and the new one was not there yet."""
-    names, first = store.files.names, []
-
-    def listed():
-        if first:
-            return names()
-        first.append(True)
-        Store(store.place).compact()
-        return []
-
-    store.files.names = listed
-    assert all_of(store) == as_kept(records)
-
-
-def test_many_small_shards_are_merged_automatically(tmp_path, records, monkeypatch):
-    monkeypatch.setattr(store_module, "_MOST_SMALL", 5)
-    store = Store(tmp_path)
-    with store.writing():
-        for each in records:
-            store.append([each])
-    assert len(shards_of(store)) <= 6
-    assert all_of(store) == as_kept(records)
+def test_records_that_disagree_are_an_error_that_names_both(tmp_path, command):
+    key, record = kept(PROBLEM, 0)
+    other = replace(record, recall_accuracy=0.25)
+    store = stored(tmp_path / "facts", [KeyedRecord(key, record)], [KeyedRecord(key, other)])
+    store.append([kept(PROBLEM, 1)])
+    sentence = r"recall_accuracy is 0\.\d+ in the one, written with .* and 0\.\d+ in the other, wr"
+    for meets in (lambda: list(store.records()), store.table, lambda: store.export("all.csv")):
+        with pytest.raises(StoreError, match=sentence):
+            meets()
+    done = command("records", "compact", "--drop", "conflicting", "--store", store.place)
+    assert done.returncode == 0, done.stderr
+    assert [record.seed for record in store.records()] == [1]
 
 
-def test_a_shard_harmed_while_it_is_written_to_is_left_for_the_next_to_open_it(
-    tmp_path, records, monkeypatch
-):
-    monkeypatch.setattr(store_module, "_MOST_SMALL", 3)
-    store = Store(tmp_path)
-    with store.writing():
-        for each in records[:3]:
-            store.append([each])
-        corrupt = shards_of(store)[0]
-        corrupt.write_bytes(b"damaged")
-        for each in records[3:]:
-            store.append([each])
-    assert list(store.verify().left_out) == [corrupt.name]
-    with pytest.warns(StoreWarning), store.writing() as index:
-        assert len(index.statuses) == len(records) - 1
+def test_a_cell_is_completed_by_another_row(tmp_path):
+    assert sweep(CELLS, tmp_path, test_samples=8, progress=False).ran == 4
+    measured = [(MEASURED, seed) for seed in range(2)]
+    assert sweep(measured, tmp_path, test_samples=8, progress=False).ran == 2
+    found = sweep(measured, tmp_path, test_samples=8, progress=False)
+    assert (found.ran, found.known) == (0, 2)
+    records = sorted(Store(tmp_path).records(), key=lambda record: record.seed)
+    assert [len(record.metrics) for record in records] == [2, 2, 0, 0]
+
+
+# Merging.
 
 
 def test_merging_adds_what_is_missing_and_nothing_twice(tmp_path, records):
-    one, two = Store(tmp_path / "one"), Store(tmp_path / "two")
-    for store, part in ((one, records[:10]), (two, records[5:])):
-        with store.writing():
-            store.append(part)
+    one, two = (
+        stored(tmp_path / str(part.start), records[part]) for part in (slice(0, 10), slice(5, 15))
+    )
     assert one.merge(two)[:2] == (5, 0)
     assert one.merge(two)[:2] == (0, 0)
     assert all_of(one) == as_kept(records)
-    assert one.verify().sound
+    assert one.files() == 2
 
 
-def test_merging_reports_better_records_of_the_other_store(tmp_path, records):
-    here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
-    with here.writing():
-        here.append([kept_failed(PROBLEM, 0)])
-    with there.writing():
-        there.append(records)
-    assert here.merge(there)[:2] == (14, 1)
-    here.compact(["failed"])
-    assert here.merge(there)[:2] == (1, 0)
-    assert all_of(here) == as_kept(records)
+def test_merging_brings_better_records_and_metrics_and_counts_conflicts(tmp_path):
+    here = stored(tmp_path / "here", [kept_failed(PROBLEM, 0), kept(PROBLEM, 1), kept(PROBLEM, 2)])
+    key, record = kept(PROBLEM, 2)
+    wrong = KeyedRecord(key, replace(record, recall_accuracy=0.25))
+    there = stored(tmp_path / "there", [kept(PROBLEM, 0), kept(MEASURED, 1), wrong])
+    assert here.merge(there) == (0, 1, 1, 1)
+    found = {record.seed: record for record in here.records()}
+    assert found[0].status is Status.OK
+    assert set(found[1].metrics) == {"recall-at-k", "recall-per-fact"}
+    assert found[2].recall_accuracy == record.recall_accuracy
 
 
-def test_a_lock_that_is_a_link_is_refused(tmp_path):
-    (tmp_path / "mine").write_text("precious")
-    (tmp_path / "facts").mkdir()
-    (tmp_path / "facts" / ".lock").symlink_to(tmp_path / "mine")
-    with (
-        pytest.raises(StoreError, match="cannot be written to"),
-        Store(tmp_path / "facts").writing(),
-    ):
-        pass
-    assert (tmp_path / "mine").read_text() == "precious"
+def test_merging_into_a_new_store(tmp_path, store, records):
+    assert Store(tmp_path / "new").merge(store).added == 15
+    assert all_of(Store(tmp_path / "new")) == as_kept(records)
+
+
+# Reading by others.
 
 
 def test_export(store, tmp_path):
@@ -409,18 +277,33 @@ def test_export(store, tmp_path):
         store.export(tmp_path / "all.txt")
 
 
-def stored(place, *records):
-    store = Store(place)
-    with store.writing():
-        store.append(records)
-    return store.place
+def test_others_read_it(store):
+    import pyarrow.dataset
+
+    assert polars.scan_delta(store.place).select("dim").collect().height == 15
+    files = pyarrow.dataset.dataset(DeltaTable(store.place).file_uris())
+    assert files.to_table(columns=["dim"]).num_rows == 15
+    assert duckdb.sql("SELECT dim, avg(recall_accuracy) FROM files GROUP BY dim").fetchall()
+    assert len(files.to_table(columns=["dim"]).to_pandas()) == 15
+
+
+def test_a_link_is_not_written_through(store, tmp_path):
+    (tmp_path / "mine").write_text("precious")
+    (tmp_path / ".all.csv.part").symlink_to(tmp_path / "mine")
+    store.export(tmp_path / "all.csv")
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
+# Listing.
 
 
 def test_a_field_at_its_default_in_some_records_is_listed_of_all(tmp_path, command):
     short = PROBLEM.replace(learner="gd", steps=3)
     long, other = short.replace(steps=1000), PROBLEM
     assert "steps" not in long.to_dict()  # 1000 is the default
-    place = stored(tmp_path / "facts", *(kept_failed(each, 0) for each in (other, short, long)))
+    place = stored(
+        tmp_path / "facts", [kept_failed(each, 0) for each in (other, short, long)]
+    ).place
     done = command("records", "list", "--store", place)
     assert done.returncode == 0, done.stderr
     rows = {
@@ -432,7 +315,7 @@ def test_a_field_at_its_default_in_some_records_is_listed_of_all(tmp_path, comma
 def test_a_mean_is_listed_under_its_own_name(tmp_path, records, command):
     key, record = records[0]
     without = KeyedRecord(key, replace(record, attention_accuracy=None, recall_accuracy=0.25))
-    done = command("records", "list", "--store", stored(tmp_path / "facts", without))
+    done = command("records", "list", "--store", stored(tmp_path / "facts", [without]).place)
     (row,) = [line.split("│") for line in done.stdout.split("\n") if "0.250" in line]
     head = [cell.strip() for cell in done.stdout.split("\n")[3].split("┃")]
     shown = dict(zip(head, (cell.strip() for cell in row), strict=True))
@@ -440,190 +323,14 @@ def test_a_mean_is_listed_under_its_own_name(tmp_path, records, command):
     assert shown["recall"].startswith("0.250 (")
 
 
-def test_others_read_it_in_one_line(store):
-    found = duckdb.sql(f"SELECT count(*) FROM '{store.place}/*.parquet'").fetchall()
-    assert found == [(15,)]
-    table = polars.read_parquet(f"{store.place}/*.parquet")
-    assert table.height == 15
-    means = duckdb.sql(
-        f"SELECT dim, avg(recall_accuracy) FROM '{store.place}/*.parquet' GROUP BY dim ORDER BY dim"
-    ).fetchall()
-    assert [dim for dim, _ in means] == [16, 40]
-
-
-def test_there_is_no_store(tmp_path):
-    with pytest.raises(StoreError, match="there is no store at"):
-        list(Store(tmp_path / "nothing").records())
-    with pytest.raises(StoreError, match="there is no store at"):
-        Store(tmp_path / "nothing").compact()
-    assert not (tmp_path / "nothing").exists()
-    with pytest.raises(StoreError, match="a store needs a place"):
-        Store("")
-
-
 def test_the_same_instance_at_another_precision_is_listed_apart(tmp_path, records):
-    from recallscope.store.summary import store_summary
-
-    store = Store(tmp_path)
     again = run(PROBLEM, 0, dtype="float64", test_samples=64)
     key = CellKeys(Settings(test_samples=64, dtype="float64"))((PROBLEM, 0))
-    with store.writing():
-        store.append([*records[:3], KeyedRecord(key, again)])
-    found = store_summary(store)
+    found = store_summary(stored(tmp_path, [*records[:3], KeyedRecord(key, again)]))
     assert [(listed.dtype, listed.by_status) for listed in found.shown] == [
         ("float32", {"ok": 3}),
         ("float64", {"ok": 1}),
     ]
-
-
-def test_one_writer_at_a_time(store):
-    with store.writing():
-        with (
-            pytest.raises(StoreError, match="in use by another process; wait for it"),
-            Store(store.place).writing(),
-        ):
-            pass
-        assert sum(1 for _ in Store(store.place).records()) == 15  # readers need no lock
-    with Store(store.place).writing():
-        pass
-
-
-def test_the_lock_of_a_killed_writer_is_free_at_once(store):
-    code = (
-        "import sys, time; from recallscope import Store\n"
-        f"with Store({store.place!r}).writing():\n    print('in', flush=True); time.sleep(60)"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as writer:
-        assert writer.stdout.readline() == b"in\n"
-        with pytest.raises(StoreError, match="in use"), store.writing():
-            pass
-        writer.kill()
-    with store.writing():
-        pass
-
-
-def test_a_folder_that_cannot_be_written(tmp_path):
-    (tmp_path / "file").write_text("")
-    with (
-        pytest.raises(StoreError, match="cannot be written to"),
-        Store(tmp_path / "file").writing(),
-    ):
-        pass
-
-
-def test_a_full_disk_leaves_no_partial_file(store, records, monkeypatch):
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(files_module.os, "fsync", full)
-    with store.writing(), pytest.raises(StoreError, match="No space left on device"):
-        store.append(records[:1])
-    monkeypatch.undo()
-    assert store.verify().records == 15
-    assert not list(store.files.path.glob(".*.part"))
-
-
-def test_a_store_that_would_run_code_does_not(tmp_path):
-    """A pickle in the place of a shard is never loaded."""
-    store = Store(tmp_path / "facts")
-    with store.writing():
-        pass
-
-    class Bomb:
-        def __reduce__(self):
-            return (os.system, (f"touch {tmp_path}/ran",))
-
-    content = pickle.dumps(Bomb())
-    (tmp_path / "facts" / shard_module._name_of(content)).write_bytes(content)
-    about = json.dumps({"schema": SCHEMA_VERSION, "nonce": "", "replaces": []})
-    table = to_table([]).replace_schema_metadata({"recallscope": about})
-    table = table.append_column("more", pa.array([], pa.binary()))
-    with (tmp_path / "facts" / "x").open("wb") as file:
-        pq.write_table(table, file)
-    content = (tmp_path / "facts" / "x").read_bytes()
-    (tmp_path / "facts" / "x").rename(tmp_path / "facts" / shard_module._name_of(content))
-    assert len(store.verify().left_out) == 1  # an additional column is accepted
-    with pytest.warns(StoreWarning), store.writing():
-        pass
-    assert not (tmp_path / "ran").exists()
-
-
-def test_rows_are_inverse_to_records(records):
-    again = list(to_records(to_table(records)))
-    assert again == [replace(record) for _, record in records]
-
-
-@pytest.mark.filterwarnings("ignore:the store .* has a lock")
-def test_two_writers_never_both_lock_an_object_store(monkeypatch):
-    monkeypatch.setattr(object_store, "_BEAT", 0.2)
-    inside, most, refused = [], [0], []
-
-    def want():
-        try:
-            with Store("memory://both").writing():
-                inside.append(1)
-                most[0] = max(most[0], len(inside))
-                threading.Event().wait(1.5)
-                inside.pop()
-        except StoreError as error:
-            refused.append(str(error))
-
-    threads = [threading.Thread(target=want) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert most[0] <= 1
-    assert len(refused) >= 2
-    with Store("memory://both").writing():
-        pass
-
-
-def test_an_object_store_keeps_records_and_frees_the_lock_of_the_dead(records, monkeypatch):
-    monkeypatch.setattr(object_store, "_BEAT", 0.1)
-    store = Store("memory://facts")
-    with store.writing():
-        store.append(records[:5])
-        store.append(records[5:])
-    assert all_of(store) == as_kept(records)
-    store.files.write(".lock-dead", b"{}")
-    with pytest.warns(StoreWarning, match="waiting 0 s to see whether its owner still runs"):
-        assert store.compact() == (2, 1)
-    assert store.verify().sound
-    assert store.files._listed() == store.files.names()
-
-
-def test_a_lock_that_was_given_away_is_noticed(records):
-    store = Store("memory://lost")
-    with store.writing():
-        store.files.remove(next(name for name in store.files._listed() if ".lock-" in name))
-        with pytest.raises(StoreError, match="gave its lock to another process"):
-            store.append(records[:1])
-
-
-@pytest.mark.filterwarnings("ignore:the store .* has a lock")
-def test_a_lock_that_was_given_away_is_not_taken_back_by_a_late_renewal(records, monkeypatch):
-    """The driver stops between its last check and its put, and another takes over."""
-    monkeypatch.setattr(object_store, "_BEAT", 0.2)
-    store, stands, goes_on = Store("memory://late"), threading.Event(), threading.Event()
-    put = store.files.write
-
-    def late(name, content):
-        if threading.current_thread() is not threading.main_thread():
-            stands.set()
-            goes_on.wait()
-        put(name, content)
-
-    with store.writing():
-        store.files.write = late
-        assert stands.wait(5)
-        with Store("memory://late").writing():
-            goes_on.set()
-            threading.Event().wait(0.3)
-            assert sum(".lock-" in name for name in store.files._listed()) == 2
-        with pytest.raises(StoreError, match="gave its lock to another process"):
-            store.append(records[:1])
-    assert store.files._listed() == [MARKER]
 
 
 def test_rows_are_what_arrow_gives() -> None:
@@ -641,3 +348,298 @@ def test_rows_are_what_arrow_gives() -> None:
         assert found == given
         types = [[type(value) for row in rows for value in row.values()] for rows in (found, given)]
         assert types[0] == types[1]
+
+
+# Many writers.
+
+WRITER = """
+import sys
+from recallscope import Problem, sweep
+first, place = int(sys.argv[1]), sys.argv[2]
+problem = Problem(vocab=32, samples=64, dim=16, length=4)
+for seed in range(first, first + 5):
+    sweep([(problem, seed)], place, test_samples=8, progress=False)
+"""
+
+
+def test_writers_at_once_lose_and_double_nothing(tmp_path):
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(first), str(tmp_path / "facts")])
+        for first in (0, 5, 10)
+    ]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    store = Store(tmp_path / "facts")
+    assert sorted(record.seed for record in store.records()) == list(range(15))
+    assert DeltaTable(store.place).count() == 15
+
+
+def test_writers_that_add_columns_at_once(tmp_path):
+    code = (
+        "import sys; from recallscope import Problem, sweep\n"
+        "problem = Problem(vocab=32, samples=64, dim=16, length=4, metrics=sys.argv[1])\n"
+        "for seed in range(int(sys.argv[2]), int(sys.argv[2]) + 3):\n"
+        "    sweep([(problem, seed)], sys.argv[3], test_samples=8, progress=False)"
+    )
+    every = ("recall-at-k", "recall-per-fact", "facts-never-seen")
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, metric, str(10 * number), str(tmp_path / "f")]
+        )
+        for number, metric in enumerate(every)
+    ]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    found = [record.metrics for record in Store(tmp_path / "f").records()]
+    assert sorted(name for each in found for name in each) == sorted([*every] * 3)
+
+
+def test_a_killed_writer_leaves_what_it_committed(tmp_path):
+    code = WRITER.replace("first + 5", "first + 1000")
+    with subprocess.Popen([sys.executable, "-c", code, "0", str(tmp_path / "facts")]) as writer:
+        while not (tmp_path / "facts" / "_delta_log" / f"{3:020}.json").exists():
+            time.sleep(0.02)
+        writer.send_signal(signal.SIGKILL)
+    seeds = sorted(record.seed for record in Store(tmp_path / "facts").records())
+    assert seeds == list(range(len(seeds)))
+    assert len(seeds) >= 3
+    assert sweep(CELLS, tmp_path / "facts", test_samples=8, progress=False).known >= 3
+
+
+def test_cells_that_others_have_run_are_skipped(tmp_path, monkeypatch):
+    from recallscope.sweeps import writer
+
+    monkeypatch.setattr(writer, "_FIRST_COMMIT", 0.0)
+    monkeypatch.setattr(writer, "_BETWEEN_COMMITS", 0.0)
+    monkeypatch.setattr(writer, "_SHARE_OF_READING", math.inf)
+    cells = [(PROBLEM, seed) for seed in range(12)]
+    others = []
+
+    def while_it_runs(record):
+        if not others:
+            others.append(True)
+            sweep(cells[6:], tmp_path, test_samples=8, progress=False)
+
+    found = sweep(cells, tmp_path, test_samples=8, progress=False, callback=while_it_runs)
+    assert found.ran + found.known == 12
+    assert 3 <= found.known <= 6
+    assert found.by_status == {"ok": 12}
+    assert Store(tmp_path).by_status() == {"ok": 12}
+
+
+# What cannot be.
+
+
+def test_there_is_no_store(tmp_path):
+    for meets in (lambda store: list(store.records()), lambda store: store.compact()):
+        with pytest.raises(StoreError, match="there is no store at"):
+            meets(Store(tmp_path / "nothing"))
+    assert not (tmp_path / "nothing").exists()
+    assert Store(tmp_path / "nothing").index().statuses == {}
+
+
+def test_a_folder_of_something_else_is_never_changed(tmp_path, command):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    sweep(CELLS[:1], tmp_path / "other", test_samples=8, progress=False)
+    before, other = contents(tmp_path / "mine"), str(tmp_path / "other")
+    for arguments in (("compact",), ("list",), ("merge", other)):
+        done = command("records", "--store", str(tmp_path / "mine"), *arguments)
+        assert done.returncode == 2
+        assert re.search("has files and is no store|there is no store at", done.stderr)
+    with pytest.raises(StoreError, match="is no store"):
+        sweep(CELLS[:1], tmp_path / "mine", progress=False)
+    assert contents(tmp_path / "mine") == before
+
+
+def test_a_table_of_something_else_is_never_changed(tmp_path):
+    write_deltalake(tmp_path, pa.table({"a": [1]}))
+    before = contents(tmp_path)
+    for meets in (lambda: list(Store(tmp_path).records()), lambda: Store(tmp_path).compact()):
+        with pytest.raises(StoreError, match="is None, None, and this version reads 'recallscope'"):
+            meets()
+    with pytest.raises(StoreError, match="use another folder"):
+        sweep(CELLS, tmp_path, progress=False)
+    assert contents(tmp_path) == before
+
+
+def test_another_schema_is_refused(store, monkeypatch):
+    monkeypatch.setattr(delta, "SCHEMA_VERSION", 5)
+    with pytest.raises(StoreError, match="'records, schema 4', and this version reads"):
+        list(Store(store.place).records())
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="it is no folder"):
+        sweep(CELLS, tmp_path / "file", progress=False)
+    for place in (
+        "",
+        "s3:",
+        "s3://",
+        "s3:/bucket/facts",
+        "gs:///",
+        "a\0b",
+        "a[b]",
+        "a%20b",
+        "a\\b",
+    ):
+        with pytest.raises(StoreError, match=r"needs a place|cannot be at"):
+            Store(place)
+    for place in ("ftp://a/b", "nothing://a/b"):
+        with pytest.raises(StoreError, match="cannot be read"):
+            Store(place).exists()
+
+
+def own_table(store):
+    files = [pq.read_table(path) for path in DeltaTable(store.place).file_uris()]
+    return pa.concat_tables(files, promote_options="permissive")
+
+
+def with_column(table, name, values, kind=None):
+    index = table.column_names.index(name)
+    return table.set_column(index, name, pa.array(values, kind or table.schema.field(name).type))
+
+
+FORGED = {
+    "a negative seed": lambda table: with_column(table, "seed", [-1, 1, 2, 3]),
+    "an accuracy of seven": lambda table: with_column(table, "recall_accuracy", [7.0] * 4),
+    "an accuracy that is no number": lambda t: with_column(
+        t, "attention_accuracy", [float("nan")] * 4
+    ),
+    "no key": lambda table: with_column(table, "key", [None] * 4),
+    "a short key": lambda table: with_column(table, "key", [b"0"] * 4, pa.binary()),
+    "markup": lambda table: with_column(table, "dtype", ["[/b]"] * 4),
+    "an escape code": lambda table: with_column(table, "device", ["\x1b[2J"] * 4),
+    "another status": lambda table: with_column(table, "status", ["excellent"] * 4),
+    "no problem": lambda table: with_column(table, "vocab", [1] * 4),
+    "an activation of nothing": lambda table: with_column(table, "activation", ["gelu"] * 4),
+    "no seed": lambda table: table.drop_columns(["seed"]),
+    "texts for numbers": lambda table: with_column(table, "dim", ["a"] * 4, pa.string()),
+    "nests": lambda table: with_column(table, "dim", [[[1]]] * 4, pa.list_(pa.list_(pa.int64()))),
+    "a strange metric": lambda table: table.append_column("metric.a/b", pa.array([1.0] * 4)),
+    "a metric of texts": lambda table: table.append_column("metric.a", pa.array(["x"] * 4)),
+    "a field of another type": lambda t: t.append_column("field.a:int", pa.array(["x"] * 4)),
+}
+
+
+@pytest.fixture
+def forged(tmp_path):
+    """A table in the name of ours, with four rows that were changed."""
+
+    def forge(change):
+        sweep(CELLS, tmp_path / "real", test_samples=8, progress=False)
+        about = {"name": "recallscope", "description": "records, schema 4"}
+        write_deltalake(tmp_path / "forged", change(own_table(Store(tmp_path / "real"))), **about)
+        return Store(tmp_path / "forged")
+
+    return forge
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_forged_rows_are_refused(forged, what):
+    store = forged(FORGED[what])
+    before = contents(store.place)
+    with pytest.raises(StoreError, match=r"no experiment gave|cannot be read"):
+        list(store.records())
+    assert contents(store.place) == before
+
+
+def test_a_column_more_is_kept_and_a_column_fewer_is_null(forged):
+    def change(table):
+        more = table.append_column("temperature", pa.array([0.5] * 4))
+        return more.drop_columns(["trigger_cosine", "gamma", "revision"])
+
+    store = forged(change)
+    assert store.table()["temperature"].to_pylist() == [0.5] * 4
+    assert all(record.trigger_cosine is None for record in store.records())
+
+
+def test_no_text_of_a_table_is_a_formula(forged, tmp_path):
+    evil = '=HYPERLINK("http://a.b")'
+    store = forged(
+        lambda table: with_column(table, "reason", [evil] * 4).append_column(
+            "=1+1", pa.array([1] * 4)
+        )
+    )
+    store.export(tmp_path / "all.csv")
+    assert """"'=1+1\"""" in (tmp_path / "all.csv").read_text()
+    assert "'=HYPERLINK" in (tmp_path / "all.csv").read_text()
+    assert ',"=HYPERLINK' not in (tmp_path / "all.csv").read_text()
+
+
+OUTSIDE = (
+    "../outside.parquet",
+    "a/../../outside.parquet",
+    "/etc/passwd",
+    "file:///etc/passwd",
+    "%2e%2e/outside.parquet",
+    "s3://bucket/object",
+)
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_a_log_that_names_files_elsewhere_is_refused(store, path):
+    log = Path(store.place) / "_delta_log" / f"{0:020}.json"
+    last = sorted(log.parent.glob("*.json"))[-1]
+    lines = [json.loads(line) for line in last.read_text().splitlines()]
+    for line in lines:
+        if "add" in line:
+            line["add"]["path"] = path
+    last.write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(StoreError, match=r"names a file outside of it|cannot be read"):
+        list(Store(store.place).records())
+    with pytest.raises(StoreError, match=r"names a file outside of it|cannot be read"):
+        store.append([kept(PROBLEM, 100)])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_damaged_log_is_refused_in_a_sentence(store, seed):
+    random = np.random.default_rng(seed)
+    files = sorted((Path(store.place) / "_delta_log").glob("*.json"))
+    file = files[random.integers(len(files))]
+    content = bytearray(file.read_bytes())
+    for place in random.integers(len(content), size=3):
+        content[place] ^= 1 << random.integers(8)
+    file.write_bytes(content)
+    try:
+        found = len(list(Store(store.place).records()))
+    except ProblemError as error:
+        found = 0 if "\n" not in str(error) else None
+    assert found in range(16)
+
+
+def test_a_damaged_file_of_rows_is_refused_or_read_as_it_is(store):
+    """A flipped byte may go unnoticed: the documentation says so."""
+    random, noticed = np.random.default_rng(0), 0
+    file = next(Path(store.place).glob("*.parquet"))
+    whole = file.read_bytes()
+    for _ in range(40):
+        content = bytearray(whole)
+        content[random.integers(len(content))] ^= 1 << random.integers(8)
+        file.write_bytes(content)
+        try:
+            list(Store(store.place).records())
+        except ProblemError:
+            noticed += 1
+    assert noticed >= 10
+
+
+def test_a_file_that_is_missing_is_reported(store):
+    next(Path(store.place).glob("*.parquet")).unlink()
+    with pytest.raises(StoreError, match="cannot be read"):
+        list(Store(store.place).records())
+
+
+def test_foreign_files_are_not_changed_by_a_compaction(store):
+    other = Path(store.place) / "mine.parquet"
+    other.write_text("mine")
+    os.utime(other, (0, 0))
+    store.compact()
+    assert other.read_text() == "mine"
+
+
+def test_a_store_that_cannot_be_written_is_read(store, records):
+    """A sweep that has nothing to run writes nothing."""
+    before = contents(store.place)
+    cells = [(problem, seed) for problem in PROBLEMS for seed in range(3)]
+    assert sweep(cells, store.place, test_samples=64, dtype="float32", progress=False).known == 15
+    assert contents(store.place) == before

@@ -17,6 +17,7 @@ from problems import SMALL_SWEEP
 from recallscope import Store
 from recallscope.cli.sweep import print_estimate
 from recallscope.sweeps.estimate import Estimate
+from sound_stores import is_sound, rows_of
 
 LONG = """
 seeds = 2000
@@ -66,7 +67,7 @@ def test_from_a_file_to_a_table_and_a_figure(command, file, tmp_path):
     assert json.loads(done.stdout)["seeds"] == 3
     assert figure.read_bytes()[:4] == b"\x89PNG"
     done = command("records", "--store", store, "list")
-    assert re.search(r"12 records of 4 problems in \d shards?: 12 ok", done.stdout)
+    assert re.search(r"12 records of 4 problems in \d files?: 12 ok", done.stdout)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +97,6 @@ def test_tidying_up(command, file, tmp_path):
     stores = [str(tmp_path / name) for name in ("one", "two")]
     for store in stores:
         assert command("sweep", file, "--store", store).returncode == 0
-    done = command("records", "--store", stores[0], "--json", "verify")
-    assert json.loads(done.stdout)["sound"] is True
     done = command("records", "--store", stores[0], "--json", "merge", stores[1])
     assert json.loads(done.stdout) == {
         "added": 0,
@@ -107,14 +106,14 @@ def test_tidying_up(command, file, tmp_path):
     }
     done = command("records", "--store", stores[0], "compact")
     assert done.stdout.endswith("1 now.\n")
-    shard = next(Path(stores[1]).glob("*.parquet"))
-    shard.write_bytes(shard.read_bytes()[:-9])
-    done = command("records", "--store", stores[1], "verify")
-    assert done.returncode == 1
-    assert f"cannot be used: {shard.name} (corrupt" in done.stdout
+    damaged = next(Path(stores[1]).glob("*.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:-9])
     done = command("sweep", file, "--store", stores[1])
-    assert f"cannot be used and are left out: {shard.name}" in done.stderr
-    assert command("records", "--store", stores[1], "repair", "--yes").returncode == 0
+    assert done.returncode == 2
+    assert f"{damaged.name!r} of the store {stores[1]!r} cannot be read" in done.stderr
+    done = command("records", "--store", stores[1], "compact", "--drop", "damaged")
+    assert done.returncode == 0, done.stderr
+    assert command("sweep", file, "--store", stores[1]).returncode == 0
     assert results(stores[1]) == results(stores[0])
 
 
@@ -149,7 +148,7 @@ def test_searches_many_at_once(command, tmp_path):
     assert [each["evaluations"] for each in found["searches"]] == [12, 12]
     again = command(*arguments)
     assert str(found["searches"][0]["value"]) in again.stdout
-    assert Store(tmp_path / "facts").verify().records == 24
+    assert rows_of(Store(tmp_path / "facts")) == 24
 
 
 def test_measurements_are_kept_too(command, tmp_path):
@@ -159,7 +158,7 @@ def test_measurements_are_kept_too(command, tmp_path):
     kept = command(*arguments, "--store", str(tmp_path), "--executor", "processes")
     again = command(*arguments, "--store", str(tmp_path))
     assert plain.stdout == kept.stdout == again.stdout
-    assert Store(tmp_path).verify().records == 8
+    assert rows_of(Store(tmp_path)) == 8
 
 
 def test_a_failure_is_shown_at_once_and_in_the_exit_code(command, tmp_path):
@@ -193,13 +192,13 @@ def test_a_failure_is_shown_at_once_and_in_the_exit_code(command, tmp_path):
             ("sweep", "FILE", "--store", "s", "--executor", "ray", "--address", "127.0.0.1:9"),
             "there is no Ray cluster at 127.0.0.1:9",
         ),
-        (("sweep", "FILE", "--store", "nothing://x"), "the store 'nothing://x' cannot be reached"),
+        (("sweep", "FILE", "--store", "nothing://x"), "the store 'nothing://x' cannot be read"),
         (("records", "list"), "give the store of the records: --store PLACE"),
         (("records", "--store", "a", "list", "--store", "b"), "records: --store PLACE, once"),
         (("records", "--store", "none", "list"), "there is no store at 'none'"),
         (
             ("records", "--store", "none", "compact", "--drop", "ok"),
-            "must be one of failed, infeasible, not",
+            "must be one of failed, infeasible, conflicting, damaged, not",
         ),
         (("phase", "--from", ".", "--x", "dim=1,2", "--y", "samples"), "a store has its values"),
     ],
@@ -230,15 +229,14 @@ def test_ctrl_c_is_obeyed_and_leaves_a_store_to_resume(executor, by, tmp_path):
         deadline = time.monotonic() + 120
         while not list(store.glob("*.parquet")) and time.monotonic() < deadline:
             time.sleep(0.1)
-        written = Store(store).verify().records
+        written = rows_of(Store(store))
         os.killpg(driver.pid, by)
         _, errors = driver.communicate(timeout=60)  # how soon: studies/interrupts.py
     assert driver.returncode == 130
     assert "the same command resumes from here" in errors
     assert "Traceback" not in errors
-    found = Store(store).verify()
-    assert found.sound
-    assert 1 <= written <= found.records < 2000
+    assert is_sound(Store(store))
+    assert 1 <= written <= rows_of(Store(store)) < 2000
 
 
 def test_progress_in_a_log_says_how_far_and_how_fast(tmp_path):

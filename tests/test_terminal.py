@@ -65,28 +65,13 @@ def failed(seed: int, reason: str) -> KeyedRecord:
 
 
 def test_a_terminal_gets_no_control_code_of_a_store(tmp_path):
-    store = Store(tmp_path / HOSTILE.replace("/", ""))
-    with store.writing():
-        store.append([failed(0, HOSTILE)])
+    Store(tmp_path / "facts").append([failed(0, HOSTILE)])
+    assert is_harmless(on_a_terminal(tmp_path, "records", "--store", "facts", "list"))
     name = HOSTILE.replace("/", "")
     shown = on_a_terminal(tmp_path, "records", "--store", name, "list")
     assert is_harmless(shown)
-    assert SHOWN.replace("/", "") in shown
-    shown = on_a_terminal(tmp_path, "records", "--store", f"{name}-not-there", "list")
-    assert is_harmless(shown)
-    assert f"{SHOWN.replace('/', '')}-not-there" in shown
-
-
-def test_places_and_strange_files_of_a_store_are_escaped(tmp_path, command):
-    store = Store(tmp_path / HOSTILE.replace("/", ""))
-    with store.writing():
-        store.append([failed(0, HOSTILE)])
-    (store.files.path / "a\nStore OK.").write_text("")
-    for what in ("list", "verify"):
-        done = command("records", "--store", store.place, what)
-        assert is_harmless(done.stdout), what
-        assert SHOWN.replace("/", "") in done.stdout, what
-    assert r"left alone: a\nStore OK." in done.stdout
+    assert SHOWN.replace("/", "") in shown.replace("\\\\", "\\")
+    assert "a Delta table has no control characters" in " ".join(shown.split())
 
 
 def test_a_reason_is_one_line(capsys):

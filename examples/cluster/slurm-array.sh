@@ -3,16 +3,12 @@
 #
 # An example that has not been run on a cluster here.
 #
-#     sbatch slurm-array.sh          # tasks 1 to 8: parts 1 to 8 of sweep.toml, into facts-1 and so on
+#     sbatch slurm-array.sh          # tasks 1 to 8: parts 1 to 8 of sweep.toml, all into facts
 #
-# Parts take about equally long, and every task computes the same parts. A store has one writer at a
-# time, so each task has a separate store. Nothing listens on any port. A minute before the time limit
-# Slurm sends SIGTERM. The sweep treats it like Ctrl-C: it keeps what is done and ends. Submit again,
-# and every task resumes.
-#
-# When all is done, merge the stores; the records that are there already are left alone:
-#
-#     recallscope records merge facts-{1..8} --store facts
+# Parts take about equally long, and every task computes the same parts. All write to one store, on
+# a file system that the nodes share or at an address such as s3://bucket/facts. Nothing listens on
+# any port. A minute before the time limit Slurm sends SIGTERM. The sweep treats it like Ctrl-C: it
+# keeps what is done and ends. Submit again, and every task resumes.
 
 #SBATCH --job-name=recallscope
 #SBATCH --array=1-8
@@ -27,4 +23,4 @@ source "$PWD/.venv/bin/activate"
 
 # exec: the signal is for the sweep, not for a shell that waits for it.
 exec recallscope sweep sweep.toml --part "$SLURM_ARRAY_TASK_ID/$SLURM_ARRAY_TASK_COUNT" \
-  --store "facts-$SLURM_ARRAY_TASK_ID" --executor processes --workers "$SLURM_CPUS_PER_TASK" --yes
+  --store facts --executor processes --workers "$SLURM_CPUS_PER_TASK" --yes

@@ -3,15 +3,16 @@
     faults --faults 1000 --csv faults.csv
 
 A sweep of small cells is run again and again on a store, by real processes: workers, drivers and
-raylets are killed, drivers are interrupted, shards are corrupted, disks fill up or become read-
-only, clocks jump and a second driver starts. Workers are stopped, cells exceed their time limit,
-and a sweep has 900 MB. After every fault the store is read: no record may be lost, doubled or
-corrupt. When the sweep is complete its records must equal, bit for bit, those of a sweep without
-faults. Some kinds need more than every machine has: mounting a small disk and making a control
-group need root, clocks need a C compiler. Kinds that are left out are listed.
+raylets are killed, drivers are interrupted or killed in the midst of a commit, files are damaged,
+disks fill up or become read-only, clocks jump and two drivers run at once. Workers are stopped,
+cells exceed their time limit, and a sweep has 900 MB. After every fault the store is read: no
+record may be lost, doubled or corrupt. When the sweep is complete its records must equal, bit for
+bit, those of a sweep without faults. Some kinds need more than every machine has: mounting a small
+disk and making a control group need root, clocks need a C compiler. Kinds that are left out are
+listed.
 
-Most drivers are forked from a process that has imported torch already, so a thousand faults take an
-hour and not a day. Every tenth is started from the command line, like a user's.
+A commit is a file of rows and then an entry of the log. A kill in the midst of one counts only if
+the file is there afterwards, and no entry names it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import shutil
 import signal
 import statistics
@@ -31,12 +33,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from deltalake import DeltaTable
+
 from recallscope import Store
 from recallscope.common.csv_files import write_csv
 from recallscope.executors.base import Done, Executor, Job, numbers
-from recallscope.store.shard import write_shard
-from recallscope.store.tables import joined
-from recallscope.sweeps import dispatch, writer
 from recallscope.sweeps.jobs import cell_workers
 from recallscope.sweeps.spec import read_sweep
 from reproduction.studies.faults.clock import set_clock, wrong_clock
@@ -71,8 +72,17 @@ class TroubleError(AssertionError):
     """What must not happen has happened."""
 
 
+COMMITS_OFTEN = """
+from recallscope.sweeps import dispatch, writer
+writer._FIRST_COMMIT = writer._BETWEEN_COMMITS = 0.05
+dispatch._TASK_SECONDS = 0.05
+from recallscope.cli.main import main
+main()
+"""
+
+
 class Driver:
-    """A sweep in a separate process: forked, or started from the command line."""
+    """A sweep in a separate process, which commits often, so that faults hit commits."""
 
     def __init__(
         self, store: Path | str, file: Path, executor: str, log: Path, **more: object
@@ -84,68 +94,20 @@ class Driver:
         environment = dict(more.get("environment", {}))  # type: ignore[call-overload]
         around = [*more.get("around", [])]  # type: ignore[call-overload]
         self.executor, self.log = executor, log
-        if more.get("fork", True) and not environment and not around:
-            sys.stdout.flush()
-            # No interrupt may find the child outside of `_become`, where it is still the parent.
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            self.pid = os.fork()
-            if self.pid == 0:
-                self._become(command)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-            self.process = None
-        else:
-            with log.open("ab") as output:
-                self.process = subprocess.Popen(
-                    [*around, sys.executable, "-m", "recallscope", *command],
-                    stdout=output,
-                    stderr=output,
-                    start_new_session=True,
-                    env=os.environ | environment,
-                )
-            self.pid = self.process.pid
-
-    def _become(self, command: list[str]) -> None:
-        """In the child: write often, so faults hit writes, and run the command."""
-        code = 99
-        try:
-            os.setsid()
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            output = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-            os.dup2(output, 1)
-            os.dup2(output, 2)
-            writer._FIRST_FLUSH = writer._BETWEEN_FLUSHES = 0.05
-            dispatch._TASK_SECONDS = 0.05
-            sys.argv = ["recallscope", *command]
-            from recallscope.cli.main import main
-
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-            main()
-        except SystemExit as end:
-            code = int(end.code or 0)
-        except KeyboardInterrupt:
-            code = 130
-        except BaseException as error:
-            print(f"{type(error).__name__}: {error}", flush=True)
-        finally:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [*around, sys.executable, "-c", COMMITS_OFTEN, *command],
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                env=os.environ | environment,
+            )
+        self.pid = self.process.pid
 
     @property
     def code(self) -> int | None:
         """How it ended; None while it has not."""
-        if not hasattr(self, "_code"):
-            if self.process is not None:
-                if self.process.poll() is None:
-                    return None
-                self._code = self.process.returncode
-            else:
-                done, status = os.waitpid(self.pid, os.WNOHANG)
-                if not done:
-                    return None
-                self._code = os.waitstatus_to_exitcode(status)
-        return self._code
+        return self.process.poll()
 
     def wait(self, longest: float = PATIENCE) -> float:
         """Wait for the end; seconds it took."""
@@ -214,12 +176,12 @@ class Trial:
     def __init__(self, folder: Path, expected: dict, rng: random.Random, counts: Counter) -> None:
         self.folder, self.expected, self.rng, self.counts = folder, expected, rng, counts
         self.store = folder / "store"
-        self.store.mkdir()
         self.file = folder / "sweep.toml"
         self.file.write_text(SWEEP)
         self.log = folder / "log"
         self.seen: set = set()
-        self.corrupt: set[str] = set()
+        self.twice = 0
+        self.at_once = False
         self.stops: list[float] = []
         self.late: list[float] = []
 
@@ -229,10 +191,14 @@ class Trial:
 
     def check(self) -> int:
         """Read the store and check it; how many records it has."""
-        found = Store(self.store).verify()
-        if found.duplicated or found.wrong_keys or set(found.left_out) - self.corrupt:
-            raise TroubleError(f"not sound: {found}; {tail(self.log)}")
+        if not Store(self.store).exists():
+            return 0
         have = results(self.store)
+        rows = DeltaTable(self.store).count()
+        if self.at_once:  # both may have run a cell, which counts once
+            self.twice = rows - len(have)
+        if rows != len(have) + self.twice:
+            raise TroubleError(f"{rows} rows of {len(have)} records; {tail(self.log)}")
         if other := unequal(have, self.expected):
             raise TroubleError(f"another record: {have[other[0]]} for {self.expected[other[0]]}")
         lost = self.seen - set(have)
@@ -242,13 +208,12 @@ class Trial:
         return len(have)
 
     def finish(self) -> None:
-        """Put aside what we have corrupted, run to the end, and compare everything."""
-        Store(self.store).repair()
+        """Run to the end, and compare everything."""
         driver = self.driver()
         driver.wait()
         if driver.code != 0:
             raise TroubleError(f"the last run ended with {driver.code}: {tail(self.log)}")
-        if self.check() != len(self.expected) or not Store(self.store).verify().sound:
+        if self.check() != len(self.expected):
             raise TroubleError("records are missing at the end")
 
     def pause(self, longest: float = 1.2) -> None:
@@ -257,14 +222,14 @@ class Trial:
     # The faults. Each starts a driver, disturbs it, and leaves a store that resumes.
 
     def kill_driver(self) -> None:
-        driver = self.driver(fork=self.rng.random() > 0.1)
+        driver = self.driver()
         self.pause()
         self.counts["driver killed"] += driver.send(signal.SIGKILL)
         driver.wait()
         self.check()
 
     def interrupt_driver(self) -> None:
-        driver = self.driver(fork=self.rng.random() > 0.1)
+        driver = self.driver()
         self.pause(2.0)
         if driver.send(signal.SIGINT):
             self.counts["Ctrl-C"] += 1
@@ -306,8 +271,8 @@ class Trial:
 
     def stop_and_wait(self, executor: str, targets: dict[str, tuple[str, ...]]) -> None:
         """Stop processes for good; the sweep must finish nevertheless."""
-        shutil.rmtree(self.store)  # run everything again, or there is no time for faults
-        self.store.mkdir()
+        # Run everything again, or there is no time for faults.
+        shutil.rmtree(self.store, ignore_errors=True)
         self.seen = set()
         driver = self.driver(executor)
         for _ in range(self.rng.randint(1, 3)):
@@ -363,52 +328,57 @@ class Trial:
             raise TroubleError(f"in 900 MB: {code}, {statuses}: {tail(self.log)}")
         self.counts[f"900 MB, {executor}"] += 1
 
-    def tear_shard(self) -> None:
+    def kill_in_a_commit(self) -> None:
+        """The driver is killed as soon as there is a file that no entry of the log names."""
+        driver = self.driver()
+        before = {path.name for path in self.store.glob("*.parquet")}
+        while driver.code is None:
+            new = {path.name for path in self.store.glob("*.parquet")} - before
+            if new and not new & self.named_in_the_log():
+                driver.send(signal.SIGKILL)
+                driver.wait()
+                self.counts["driver killed in a commit"] += not new & self.named_in_the_log()
+            before |= new
+        self.check()
+
+    def named_in_the_log(self) -> set[str]:
+        """The files of rows that an entry of the log names."""
+        entries = [path.read_text() for path in (self.store / "_delta_log").glob("*.json")]
+        return set(re.findall(r"part-[^\"/]*?\.parquet", "".join(entries)))
+
+    def damage_a_file(self) -> None:
         driver = self.driver("serial")
         self.pause()
         driver.send(signal.SIGKILL)
         driver.wait()
-        shards = sorted(self.store.glob("*.parquet"))
-        if not shards:
+        files = sorted(self.store.glob("*.parquet"))
+        if not files:
             return
-        chosen = self.rng.sample(shards, min(len(shards), self.rng.randint(1, 2)))
-        for shard in chosen:
-            content = bytearray(shard.read_bytes())
-            if self.rng.random() < 0.5:
-                shard.write_bytes(content[: self.rng.randrange(len(content))])
-            else:
-                content[self.rng.randrange(len(content))] ^= 1 << self.rng.randrange(8)
-                shard.write_bytes(content)
-            self.counts["shard corrupted"] += 1
-            self.corrupt.add(shard.name)
-        self.seen = set()  # what we have corrupt is lost until it is run again
+        chosen = self.rng.choice(files)
+        content = chosen.read_bytes()
+        chosen.write_bytes(content[: self.rng.randrange(len(content))])
+        self.counts["file cut off"] += 1
+        self.seen = set()  # what was in it is lost until it is run again
+        Store(self.store).compact(["damaged"])
+        self.at_once = True  # it may have had one of two rows of a cell
         self.check()
-        if self.rng.random() < 0.5:
-            Store(self.store).repair()
-            self.check()
+        self.at_once = False
 
-    def shard_appears(self) -> None:
-        """Shards of another machine are copied into the folder, by nobody who holds the lock."""
-        whole = joined(
-            [s.table for s in Store(self.folder.parent / "undisturbed" / "store").read()]
-        )
-        cells = list(self.expected)
-        with Store(self.store).writing():
-            pass  # a folder of shards that nobody has marked is refused, which is not what is tried
-        driver = self.driver()
-        for _ in range(self.rng.randint(1, 3)):
-            self.pause(0.6)
-            rows = self.rng.sample(range(whole.num_rows), self.rng.randint(1, 40))
-            name, content = write_shard(whole.take(rows), frozenset())
-            (self.folder / name).write_bytes(content)
-            (self.folder / name).rename(self.store / name)
-            self.counts["shard appeared"] += driver.code is None
-            self.seen |= {cells[row] for row in rows}
+    def two_drivers(self) -> None:
+        """Two drivers run the same sweep at once, and a cell that both have run counts once."""
+        self.at_once = True
+        drivers = [self.driver("serial"), self.driver(self.rng.choice(["serial", "processes"]))]
+        self.pause(6.0)
         if self.rng.random() < 0.5:
-            driver.send(signal.SIGKILL)
-        driver.wait()
-        Store(self.store).repair()  # what the driver has run as well is there twice
+            drivers[0].send(signal.SIGKILL)
+        for driver in drivers:
+            driver.wait()
+        codes = {driver.code for driver in drivers}
+        if not codes <= {0, -signal.SIGKILL}:
+            raise TroubleError(f"two drivers ended with {codes}: {tail(self.log)}")
+        self.counts["two drivers at once"] += 1
         self.check()
+        self.at_once = False
 
     def jump_clock(self) -> None:
         """The clock of the driver and of its workers goes years ahead, and back."""
@@ -426,23 +396,8 @@ class Trial:
             )
         self.check()
 
-    def second_driver(self) -> None:
-        """One of them is refused, whichever came second to the lock."""
-        first = self.driver("serial")
-        self.pause(0.3)
-        second = self.driver("serial")
-        self.pause(0.8)
-        for driver in (first, second):
-            driver.send(signal.SIGKILL)
-            driver.wait()
-        codes = {first.code, second.code}
-        if not codes <= {0, 2, -signal.SIGKILL}:
-            raise TroubleError(f"two drivers ended with {codes}: {tail(self.log)}")
-        self.counts["second driver"] += 2 in codes
-        self.check()
-
     def fill_disk(self) -> None:
-        used = sum(-(-file.stat().st_size // 4096) * 4 for file in self.store.iterdir())
+        used = sum(-(-file.stat().st_size // 4096) * 4 for file in self.store.rglob("*"))
         with small_disk(self.folder, kilobytes=used + self.rng.randint(12, 150)) as disk:
             shutil.copytree(self.store, disk / "store", dirs_exist_ok=True)
             self.on_disk(disk, "disk full", lambda: mount("remount,size=64m", disk))
@@ -576,9 +531,9 @@ def kinds(with_ray: bool) -> tuple[dict[str, int], list[str]]:
         "kill_driver": 6,
         "interrupt_driver": 6,
         "kill_workers": 2,
-        "tear_shard": 4,
-        "shard_appears": 4,
-        "second_driver": 5,
+        "kill_in_a_commit": 4,
+        "damage_a_file": 4,
+        "two_drivers": 5,
         "jump_clock": 1,
         "fill_disk": 3,
         "make_read_only": 3,
@@ -608,10 +563,10 @@ def kinds(with_ray: bool) -> tuple[dict[str, int], list[str]]:
     return {name: weight for name, weight in weights.items() if name not in out}, out
 
 
-def undisturbed(folder: Path, sweep: str = SWEEP, fork: bool = True) -> dict:
+def undisturbed(folder: Path, sweep: str = SWEEP) -> dict:
     """Every result that there must be in the end."""
     (folder / "sweep.toml").write_text(sweep)
-    driver = Driver(folder / "store", folder / "sweep.toml", "serial", folder / "log", fork=fork)
+    driver = Driver(folder / "store", folder / "sweep.toml", "serial", folder / "log")
     driver.wait(5 * PATIENCE)
     found = results(folder / "store")
     cells = set(read_sweep(folder / "sweep.toml").cells())

@@ -72,10 +72,8 @@ def main() -> None:
                 f"{len(Store(store).statuses())} records",
                 flush=True,
             )
-        found = Store(store).verify()
-        assert found.sound
-        assert found.by_status == {"ok": cells}
-        print(f"{found.records} records in {found.shards} shards, sound")
+        assert Store(store).by_status() == {"ok": cells}
+        print(f"{len(Store(store).statuses())} records in {Store(store).files()} files")
     for start in (1, 2):
         own = [row for row in rows if row["start"] == start and row["records"]]
         first, last = own[len(own) // 4]["MiB"], own[-1]["MiB"]

@@ -31,7 +31,6 @@ from recallscope.cell import Settings
 from recallscope.common.csv_files import write_csv
 from recallscope.store.keys import CellKeys
 from recallscope.store.schema import KEY, KeyedRecord, to_table
-from recallscope.store.shard import write_shard
 from reproduction.studies.speed.turns import Ratio
 
 SHARD = 20_000
@@ -51,26 +50,24 @@ def fill(place: str, records: int) -> None:
     first, rng = run(problems(1)[0], 0, dtype="float32"), np.random.default_rng(0)
     table = to_table([KeyedRecord(key((first.problem, 0)), first)]).take([0] * SHARD)
     every, at_once = problems(records // SEEDS), SHARD // SEEDS
-    with store.writing():
-        for start in range(0, len(every), at_once):
-            part = every[start : start + at_once]
-            seeds = np.tile(np.arange(SEEDS), len(part))
-            keys = [key((problem, seed)) for problem in part for seed in range(SEEDS)]
-            samples = np.repeat([float(problem.samples) for problem in part], SEEDS)
-            columns = {"key": pa.array(keys, KEY), "seed": seeds, "samples": samples}
-            columns |= {name: rng.random(len(seeds)) for name in NUMBERS}
-            shard = table.slice(0, len(seeds))
-            for name, values in columns.items():
-                place_of = shard.column_names.index(name)
-                shard = shard.set_column(place_of, shard.schema.field(name), pa.array(values))
-            store.files.write(*write_shard(shard, frozenset()))
+    for start in range(0, len(every), at_once):
+        part = every[start : start + at_once]
+        seeds = np.tile(np.arange(SEEDS), len(part))
+        keys = [key((problem, seed)) for problem in part for seed in range(SEEDS)]
+        samples = np.repeat([float(problem.samples) for problem in part], SEEDS)
+        columns = {"key": pa.array(keys, KEY), "seed": seeds, "samples": samples}
+        columns |= {name: rng.random(len(seeds)) for name in NUMBERS}
+        shard = table.slice(0, len(seeds))
+        for name, values in columns.items():
+            place_of = shard.column_names.index(name)
+            shard = shard.set_column(place_of, shard.schema.field(name), pa.array(values))
+        store._rows.append(shard)
 
 
 def measure(what: str, place: str, records: int) -> None:
     store = Store(place)
     if what == "open":
-        with store.writing() as index:
-            assert len(index.statuses) == records
+        assert len(store.index().statuses) == records
     elif what == "resume":
         cells = ((p, seed) for p in problems(records // SEEDS) for seed in range(SEEDS))
         assert sweep(cells, place).known == records
@@ -141,10 +138,10 @@ def main() -> None:
         started = time.perf_counter()
         whole, part = str(Path(folder) / "store"), str(Path(folder) / "copy")
         fill(whole, given.records)
-        size = sum(path.stat().st_size for path in Store(whole).files.path.iterdir())
-        shards = len(Store(whole).files.names())
+        size = sum(path.stat().st_size for path in Path(whole).glob("*.parquet"))
+        shards = Store(whole).files()
         print(
-            f"{given.records} records, {shards} shards, {size / 1e6:.0f} MB, "
+            f"{given.records} records, {shards} files, {size / 1e6:.0f} MB, "
             f"written in {time.perf_counter() - started:.0f} s",
             flush=True,
         )

@@ -1,8 +1,7 @@
-"""`recallscope records`: list, check, compact, merge and export the records of a store."""
+"""`recallscope records`: list, compact, merge and export the records of a store."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,18 +10,17 @@ from recallscope.cli.commands import COMMANDS
 from recallscope.cli.execution import store_from
 from recallscope.cli.options import AsJson, Command, named
 from recallscope.cli.output import print_either, print_table, say, usual_parts
-from recallscope.common.formatting import printable
 from recallscope.problem import ProblemError, choice
 
 if TYPE_CHECKING:
-    from recallscope.store.store import Store, StoreCheck
+    from recallscope.store.store import Store
     from recallscope.store.summary import ProblemSummary, StoreSummary
 
 app = typer.Typer(
     name="records", rich_markup_mode=None, add_completion=False, help=COMMANDS["records"]
 )
 
-DROPPED = ("failed", "infeasible")
+DROPPED = ("failed", "infeasible", "conflicting", "damaged")
 Place = Annotated[
     str | None,
     typer.Option("--store", metavar="PLACE", help="The folder or address of the records."),
@@ -70,62 +68,6 @@ def list_records(
 
 
 @app.command(cls=Command)
-def verify(
-    context: typer.Context,
-    place: Place = None,
-    as_json: AsJson = False,
-) -> int:
-    """Read every shard, and check its hash, its keys and that no record is there twice.
-
-    Exit code 1 if a shard cannot be used, or a record is there twice or under a wrong key: see
-    repair. A sweep leaves such shards where they are, and runs their cells again.
-    """
-    store, in_json = _opened(context, place, as_json)
-    found = store.verify()
-    document = asdict(found) | {"sound": found.sound}
-    print_either(in_json, document, _print_check, store.place, found)
-    return 0 if found.sound else 1
-
-
-@app.command(cls=Command)
-def repair(
-    context: typer.Context,
-    yes: Annotated[
-        bool,
-        typer.Option("--yes", help="Do it; without it, only print what would be done."),
-    ] = False,
-    place: Place = None,
-    as_json: AsJson = False,
-) -> None:
-    """Rename shards that cannot be used, merge duplicated records, and correct keys.
-
-    Nothing is deleted; the shards stay in the folder. Run the sweep again for their cells.
-
-    \b
-    Examples:
-      recallscope records repair --store facts
-      recallscope records repair --store facts --yes
-    """
-    store, in_json = _opened(context, place, as_json)
-    found = store.verify()
-    if yes:
-        store.repair()
-    wrong = found.wrong_keys
-    document = {"left_out": found.left_out, "duplicated": found.duplicated, "wrong_keys": wrong}
-    document |= {"repaired": yes}
-    done, were = ("put aside", "were") if yes else ("cannot be used", "are")
-    lost = found.left_out or found.duplicated or wrong
-    lines = (
-        *(f"{done}: {name} ({why})" for name, why in found.left_out.items()),
-        found.duplicated and f"{found.duplicated} records {were} there more than once.",
-        wrong and f"{wrong} records {were} under the key of another.",
-        not lost and "There is nothing to repair.",
-        lost and not yes and "Nothing was changed; repair --yes fixes this.",
-    )
-    print_either(in_json, document, say, *lines)
-
-
-@app.command(cls=Command)
 def compact(
     context: typer.Context,
     drop: Annotated[
@@ -133,13 +75,15 @@ def compact(
         named(
             DROPPED,
             metavar="STATUS",
-            help="Drop failed or infeasible records, to be run again; once for each.",
+            help="Drop failed, infeasible or conflicting records, to be run again; once for each.",
         ),
     ] = None,
     place: Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Merge many small shards into few large ones.
+    """Put many small files together, and drop records that are to be run again.
+
+    A sweep does the former by itself. Conflicting are two records of one cell with other values.
 
     \b
     Examples:
@@ -150,8 +94,8 @@ def compact(
         choice("what is dropped", status, DROPPED)
     store, in_json = _opened(context, place, as_json)
     before, after = store.compact(drop or [])
-    counts = {"shards_before": before, "shards_after": after}
-    print_either(in_json, counts, print, f"Shards: {before} before, {after} now.")
+    counts = {"files_before": before, "files_after": after}
+    print_either(in_json, counts, print, f"Files: {before} before, {after} now.")
 
 
 @app.command(cls=Command)
@@ -170,7 +114,8 @@ def merge(
       recallscope records merge facts-of-the-other-machine --store facts
       recallscope records merge facts-* --store facts
     """
-    from recallscope.store.store import Merged, Store
+    from recallscope.store.merging import Merged
+    from recallscope.store.store import Store
 
     store, in_json = _opened(context, place, as_json)
     merged = [store.merge(Store(other)) for other in others]
@@ -181,8 +126,7 @@ def merge(
         found.completed
         and f"{found.completed} that are here too brought metrics that were missing here.",
         found.better
-        and f"{found.better} that are ok there have failed or are infeasible here and were left; "
-        "compact --drop failed, and merge again.",
+        and f"{found.better} that had failed or were infeasible here are ok there, and now here.",
         found.conflicts
         and f"{found.conflicts} that are here too have other values there: one of the two was made "
         "by other code. What is here stays; export both stores to compare them.",
@@ -214,8 +158,8 @@ def export(
 def _print_summary(found: StoreSummary) -> None:
     counts = ", ".join(f"{count} {status}" for status, count in found.by_status.items())
     print(
-        f"{found.place}: {found.records} records of {found.problems} problems in {found.shards} "
-        f"shard{'' if found.shards == 1 else 's'}{': ' if counts else ''}{counts}."
+        f"{found.place}: {found.records} records of {found.problems} problems in {found.files} "
+        f"file{'' if found.files == 1 else 's'}{': ' if counts else ''}{counts}."
     )
     if not found.shown:
         return
@@ -255,18 +199,3 @@ def _text(value: Any) -> str:
 
 def _mean(mean: Any) -> str | None:
     return mean and f"{mean.mean:.3f} ({mean.low:.3f} to {mean.high:.3f})"
-
-
-def _print_check(place: str, found: StoreCheck) -> None:
-    twice, wrong = found.duplicated, found.wrong_keys
-    say(
-        f"{place}: {found.records} records in {found.shards} shards.",
-        *(f"cannot be used: {shard} ({why})" for shard, why in found.left_out.items()),
-        twice and f"{twice} records are there more than once.",
-        wrong and f"{wrong} records are not under their own key.",
-        *(f"put aside by repair: {printable(name)}" for name in found.set_aside),
-        *(f"not a shard, and left alone: {printable(name)}" for name in found.strange),
-        found.bad_marker and printable(found.bad_marker),
-        not found.marked and "Not marked as a store, so nothing can be added.",
-        "Store OK." if found.sound else "Store NOT OK.",
-    )

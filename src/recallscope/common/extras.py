@@ -10,10 +10,8 @@ EXTRAS = {
     "cloudpickle": "torch",
     "safetensors": "torch",
     "pyarrow": "sweep",
-    "filelock": "sweep",
+    "deltalake": "sweep",
     "ray": "ray",
-    "fsspec": "s3",
-    "s3fs": "s3",
     "transformers": "models",
     "peft": "models",
 }

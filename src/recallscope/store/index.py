@@ -31,8 +31,7 @@ class Known(NamedTuple):
 class RecordIndex:
     """Which cells a store has records of.
 
-    Keys are kept as they are in shards, in one sorted array: a million objects would take longer
-    to make than to look up.
+    Keys are in one sorted array: a million objects would take longer to make than to look up.
 
     Attributes:
         metrics: the versions of the metrics of those records that have any.
@@ -41,14 +40,16 @@ class RecordIndex:
     def __init__(self, tables: Iterable[pa.Table] = ()) -> None:
         self.metrics: dict[bytes, dict[str, int]] = {}
         self._new: dict[bytes, str] = {}
-        keys, statuses = [np.empty(0, KEYS)], [np.empty(0, object)]
+        every, ended = [np.empty(0, KEYS)], [np.empty(0, object)]
         for table in tables:
-            keys.append(keys_in(table["key"]))
-            statuses.append(texts_of(table["status"]))
+            every.append(keys_in(table["key"]))
+            ended.append(texts_of(table["status"]))
             self._add_metrics(table)
-        joined = np.concatenate(keys)
-        order = joined.argsort(kind="stable")  # of two with one key, the later counts
-        self._keys, self._statuses = joined[order], np.concatenate(statuses)[order]
+        keys, statuses = np.concatenate(every), np.concatenate(ended)
+        order = keys.argsort(kind="stable")
+        if (keys[order][1:] == keys[order][:-1]).any():  # then the good one comes last
+            order = np.lexsort((statuses == Status.OK, keys))
+        self._keys, self._statuses = keys[order], statuses[order]
 
     @property
     def statuses(self) -> dict[bytes, str]:
@@ -92,7 +93,9 @@ class RecordIndex:
             measured = table.filter(pc.is_valid(table["metrics"]))
             for row in measured.select(["key", "metrics", "part_versions"]).to_pylist():
                 versions = versions_in(row["part_versions"])
-                self.metrics[row["key"]] = _versions_of(row["metrics"].split(), versions)
+                has = self.metrics.setdefault(row["key"], {})
+                for name, version in _versions_of(row["metrics"].split(), versions).items():
+                    has[name] = max(version, has.get(name, 0))
 
     def add(self, key: bytes, record: Record) -> None:
         """Take account of a record that is new, or has new metrics."""

@@ -1,77 +1,112 @@
-"""Two records of one cell: whether they agree, and what they say together."""
+"""Several records of one cell: whether they agree, and what they say together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from recallscope.record import Record, Status
 from recallscope.store import schema
-from recallscope.store.tables import texts_of
+from recallscope.store.delta import StoreError
+from recallscope.store.tables import joined, keys_in, twice
 
 _VALUES = ("test_samples", *schema.NUMBERS)
 
 
-@dataclass
-class Comparison:
-    """The comparison with another store: new records by table, and how the others compare."""
+class Merged(NamedTuple):
+    """The counts of a merge, of all records that the other store has."""
 
-    new: list[pa.Table] = field(default_factory=list)
-    completed: list[schema.KeyedRecord] = field(default_factory=list)
-    better: int = 0
-    conflicts: int = 0
+    added: int
+    better: int
+    """Ok there and not ok here: now it is ok here too."""
+    completed: int
+    """Records of cells that are here too, which brought metrics that were missing here."""
+    conflicts: int
+    """Records of cells that are here too, with other values: one of the two is wrong."""
 
 
-def compare(ours: pa.Table, theirs: Sequence[pa.Table]) -> Comparison:
-    """Compare records of another store with those here, cell by cell."""
-    places: dict[bytes, int | None] = {key: row for row, key in enumerate(ours["key"].to_pylist())}
-    statuses, found = texts_of(ours["status"]), Comparison()
-    for table in theirs:
-        new: list[bool] = []
-        both: list[tuple[int, int]] = []
-        for row, (cell, status) in enumerate(
-            zip(table["key"].to_pylist(), texts_of(table["status"]), strict=True)
-        ):
-            new.append(cell not in places)
-            place = places.setdefault(cell, None)  # None for what came just now
-            if place is not None and status == Status.OK:
-                if statuses[place] == Status.OK:
-                    both.append((place, row))
-                else:
-                    found.better += 1
-        found.new.append(table.filter(pa.array(new, pa.bool_())))
-        if both:
-            here, there = (pa.array(rows, pa.int64()) for rows in zip(*both, strict=True))
-            _compare_rows(ours.take(here), table.take(there), found)
+def united(table: pa.Table) -> pa.Table:
+    """Each cell once: a record that is ok rather than another, with the metrics of all of them."""
+    again = twice(keys_in(table["key"]))
+    if not again.any():
+        return table
+    return joined([table.filter(pa.array(~again)), schema.to_table(_once(table, again))])
+
+
+def conflicting(table: pa.Table) -> list[bytes]:
+    """The keys of cells with records that disagree."""
+    again = twice(keys_in(table["key"]))
+    found = []
+    for key, records in _by_key(table.filter(pa.array(again))).items():
+        try:
+            together(records)
+        except StoreError:
+            found.append(key)
     return found
 
 
-def _compare_rows(ours: pa.Table, theirs: pa.Table, found: Comparison) -> None:
-    named = set(ours.column_names) & set(theirs.column_names)
-    columns = [*_VALUES, *sorted(name for name in named if schema.METRIC.fullmatch(name))]
-    one, other = (
-        list(zip(*(table[name].to_pylist() for name in columns), strict=True))
-        for table in (ours, theirs)
-    )
-    metrics = ours["metrics"].to_pylist(), theirs["metrics"].to_pylist()
-    unlike = [
-        row
-        for row, (here, there) in enumerate(zip(*metrics, strict=True))
-        if one[row] != other[row] or there not in (None, here)
+def _once(table: pa.Table, again: np.ndarray) -> list[schema.KeyedRecord]:
+    return [
+        schema.KeyedRecord(key, together(records))
+        for key, records in _by_key(table.filter(pa.array(again))).items()
     ]
-    rows = pa.array(unlike, pa.int64())
-    keys = ours["key"].take(rows).to_pylist()
-    records = zip(
-        schema.to_records(ours.take(rows)), schema.to_records(theirs.take(rows)), strict=True
-    )
-    for key, (old, new) in zip(keys, records, strict=True):
-        if disagreements(old, new):
-            found.conflicts += 1
-        elif new.problem.metrics:
-            found.completed.append(schema.KeyedRecord(key, completed(old, new)))
+
+
+def _by_key(table: pa.Table) -> dict[bytes, list[Record]]:
+    found: dict[bytes, list[Record]] = {}
+    for key, record in zip(table["key"].to_pylist(), schema.to_records(table), strict=True):
+        found.setdefault(key, []).append(record)
+    return found
+
+
+def together(records: Iterable[Record]) -> Record:
+    """One record of several of one cell; `StoreError` names two that disagree."""
+    first, *others = sorted(records, key=_order)
+    for other in others:
+        if other.status is not Status.OK:
+            break
+        if differing := disagreements(first, other):
+            name = differing[0]
+            raise StoreError(
+                f"there are two records of {first.problem!r} at seed {first.seed}, and {name} is "
+                f"{value_of(first, name)} in the one, written with {versions_of(first)}, and "
+                f"{value_of(other, name)} in the other, written with {versions_of(other)}; "
+                "recallscope records compact --drop conflicting removes both, to be run again"
+            )
+        first = completed(first, other)
+    return first
+
+
+def _order(record: Record) -> tuple[bool, int]:
+    """Records that are ok come first, and among them those of the older metrics."""
+    return record.status is not Status.OK, sum(record.provenance.part_versions.values())
+
+
+def merged(ours: pa.Table, theirs: pa.Table) -> tuple[Merged, pa.Table]:
+    """The rows of another store that are to be added here, counted; each cell is there once."""
+    here = _by_key(ours.filter(pa.array(np.isin(keys_in(ours["key"]), keys_in(theirs["key"])))))
+    wanted, counts = [], dict.fromkeys(Merged._fields, 0)
+    for key, record in zip(theirs["key"].to_pylist(), schema.to_records(theirs), strict=True):
+        what = "added" if key not in here else _compared(together(here[key]), record)
+        wanted.append(what in ("added", "better", "completed"))
+        if what:
+            counts[what] += 1
+    return Merged(**counts), theirs.filter(pa.array(wanted, pa.bool_()))
+
+
+def _compared(old: Record, new: Record) -> str:
+    """What a record of another store is to one of the same cell here; nothing if it is no news."""
+    if new.status is not Status.OK:
+        return ""
+    if old.status is not Status.OK:
+        return "better"
+    if disagreements(old, new):
+        return "conflicts"
+    return "" if all(_has(old, name, new) for name in new.problem.metrics) else "completed"
 
 
 def disagreements(old: Record, new: Record) -> list[str]:
@@ -99,6 +134,17 @@ def completed(old: Record, new: Record) -> Record:
         metrics={**old.metrics, **new.metrics},
         provenance=made,
     )
+
+
+def value_of(record: Record, name: str) -> object:
+    """A number of a record, or a metric."""
+    return record.metrics.get(name, getattr(record, name, None))
+
+
+def versions_of(record: Record) -> str:
+    """The versions of what made a record, in words."""
+    found = record.provenance.versions
+    return ", ".join(f"{name} {version}" for name, version in found.items()) or "unknown versions"
 
 
 def _values(record: Record) -> Mapping[str, Any]:

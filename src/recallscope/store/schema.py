@@ -92,6 +92,13 @@ SCHEMA = pa.schema(
 )
 
 
+def types_of(columns: Sequence[str]) -> pa.Schema:
+    """The types of some columns, as far as they are known: texts of few values are numbered."""
+    texts = [name for name in columns if name.startswith("field.") and name.endswith(":str")]
+    known = [field for field in SCHEMA if field.name in columns]
+    return pa.schema([*known, *(pa.field(name, _TEXT) for name in texts)])
+
+
 class KeyedRecord(NamedTuple):
     """A record and the key of its cell."""
 

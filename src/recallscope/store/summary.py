@@ -10,7 +10,6 @@ from recallscope.measurement.summary import summarise
 from recallscope.problem import Problem
 from recallscope.store.schema import by_problem, to_records
 from recallscope.store.store import Store
-from recallscope.store.tables import joined
 
 _MOST_SHOWN = 100
 
@@ -37,7 +36,7 @@ class StoreSummary(NamedTuple):
     place: str
     records: int
     by_status: dict[str, int]
-    shards: int
+    files: int
     problems: int
     shown: list[ProblemSummary]
 
@@ -52,8 +51,7 @@ class StoreSummary(NamedTuple):
 
 def store_summary(store: Store) -> StoreSummary:
     """Count the records of a store, and summarise those of its first problems."""
-    shards = store.read()
-    table = joined([shard.table for shard in shards])
+    table = store.table()
     groups = by_problem(table)
     shown = []
     for rows in groups[:_MOST_SHOWN]:
@@ -66,7 +64,7 @@ def store_summary(store: Store) -> StoreSummary:
         place=store.place,
         records=table.num_rows,
         by_status=dict(sorted(Counter(table["status"].to_pylist()).items())),
-        shards=len(shards),
+        files=store.files(),
         problems=len(groups),
         shown=shown,
     )

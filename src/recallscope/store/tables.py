@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from recallscope.common.csv_files import FORMULA
-from recallscope.record import Status
-from recallscope.store.files import StoreError
+from recallscope.store.delta import StoreError
 from recallscope.store.schema import SCHEMA, plain
 
 KEYS = np.dtype("S24")
@@ -29,7 +28,7 @@ def joined(tables: list[pa.Table], columns: Sequence[str] | None = None) -> pa.T
     try:
         return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
     except pa.ArrowException as error:
-        raise StoreError(f"shards do not agree on the kind of a column: {error}") from None
+        raise StoreError(f"two tables do not agree on the kind of a column: {error}") from None
 
 
 def chosen(table: pa.Table, columns: Sequence[str]) -> pa.Table:
@@ -37,15 +36,18 @@ def chosen(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     return table.select([name for name in dict.fromkeys(columns) if name in table.column_names])
 
 
-def once(table: pa.Table) -> pa.Table:
-    """Each record once: a good one rather than another, and else the first."""
-    if pc.count_distinct(table["key"]).as_py() == table.num_rows:
-        return table
-    best: dict[bytes, tuple[bool, int]] = {}
-    statuses = texts_of(table["status"])
-    for row, (key, status) in enumerate(zip(table["key"].to_pylist(), statuses, strict=True)):
-        best[key] = min(best.get(key, (True, row)), (status != Status.OK, row))
-    return table.take(pa.array(sorted(row for _, row in best.values()), pa.int64()))
+def twice(keys: npt.NDArray[np.bytes_]) -> npt.NDArray[np.bool_]:
+    """Whether each key is there more than once.
+
+    >>> twice(np.array([b"a", b"b", b"a"])).tolist()
+    [True, False, True]
+    """
+    order = keys.argsort(kind="stable")
+    same = keys[order][1:] == keys[order][:-1]
+    found = np.zeros(len(keys), bool)
+    found[order[1:][same]] = True
+    found[order[:-1][same]] = True
+    return found
 
 
 def for_spreadsheets(table: pa.Table) -> pa.Table:

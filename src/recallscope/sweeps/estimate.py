@@ -17,7 +17,6 @@ from recallscope.experiment.run import run
 from recallscope.learning.batch import tile_size
 from recallscope.learning.cost import predict_cost
 from recallscope.problem import Problem
-from recallscope.store.index import RecordIndex
 from recallscope.store.store import Store
 from recallscope.sweeps.dispatch import cost_maker
 from recallscope.sweeps.sweep import plan_of
@@ -57,8 +56,7 @@ def estimate(
 
     `pace` is the time of this machine relative to a core of a server of 2023.
     """
-    known = store.index() if store.files.exists() else RecordIndex()
-    plan = plan_of(cells, settings, known, part)
+    plan = plan_of(cells, settings, store.index(), part)
     cost = cost_maker(settings)
     work = seconds = serial = largest = longest = 0.0
     unknown = 0

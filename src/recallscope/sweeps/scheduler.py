@@ -195,7 +195,6 @@ def _writer(
     from recallscope.sweeps.sources import check_sources
     from recallscope.sweeps.writer import RecordWriter
 
-    with store.writing() as index:
-        check_sources(store, settings.own, problems)
-        with RecordWriter(store, settings, index, remember=True) as writer:
-            yield writer
+    check_sources(store, settings.own, problems)
+    with RecordWriter(store, settings, remember=True) as writer:
+        yield writer

@@ -6,7 +6,6 @@ Records of another source have other keys: without this, all would be run again 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterable
 
 import pyarrow.compute as pc
@@ -16,7 +15,6 @@ from recallscope.parts.naming import PART_DEFAULTS
 from recallscope.parts.registry import files_of
 from recallscope.parts.source import edited
 from recallscope.problem import Problem, ProblemError
-from recallscope.store.files import StoreWarning
 from recallscope.store.schema import files_in
 from recallscope.store.store import Store
 from recallscope.store.tables import different_rows
@@ -29,7 +27,7 @@ def check_sources(store: Store, own: OwnExperiment | None, problems: Iterable[Pr
     if own is not None:
         used["measure", own.measure] = own.files
     used = {part: files for part, files in used.items() if files}  # others have a version
-    if not used or not store.files.exists():
+    if not used or not store.exists():
         return
     known = _known(store)
     for (kind, name), files in used.items():
@@ -54,9 +52,7 @@ def _called(name: str) -> str:
 
 def _known(store: Store) -> dict[tuple[str, str], dict[str, str]]:
     """The functions and parts that there are records of, by kind and name, with their files."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StoreWarning)  # the opening warned already
-        table = store.table(["measure", *PART_DEFAULTS, "files"])
+    table = store.table(["measure", *PART_DEFAULTS, "files"])
     found: dict[tuple[str, str], dict[str, str]] = {}
     for row in different_rows(table.filter(pc.is_valid(table["files"]))).to_pylist():
         files = files_in(row.pop("files"))

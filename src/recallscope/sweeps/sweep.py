@@ -88,30 +88,41 @@ def run_sweep(
     if isinstance(executor, str):
         check_executor(executor, workers, address)
     store = store if isinstance(store, Store) else Store(store)
-    with interrupts_obeyed(), store.writing_if_allowed() as (index, refusal):
+    with interrupts_obeyed():
+        index = store.index()
         plan = plan_of(cells, settings, index, part)
         check_sources(store, settings.own, plan.problems)
         share = share_maker(plan.pending, settings)
         seconds = sum(share(cell.problem) for cell in plan.pending)
         state = SweepProgress(cells=plan.cells, known=plan.known, seconds=seconds)
         found = plan.statuses
-        if plan.pending and refusal is not None:
-            raise refusal
         if plan.pending:
             with (
                 cell_workers(executor, workers, address) as pool,
                 RecordWriter(store, settings, index) as writer,
             ):
                 state.workers = pool.workers
+
+                def pending() -> Iterator[Cell]:
+                    """Cells that nobody else has run by now."""
+                    for cell in plan.pending:
+                        status = writer.status(cell)
+                        if status is None:
+                            yield cell
+                        else:
+                            state.known += 1
+                            state.seconds -= share(cell.problem)
+                            found[status] += 1
+
                 if shards is None:
-                    results = run_cells(plan.pending, pool, settings, limits, state.seconds)
+                    results = run_cells(pending(), pool, settings, limits, state.seconds)
                 else:
 
                     def part_done(cell: Cell, done: int, total: int) -> None:
                         seconds_done = state.seconds_done + done / total * share(cell.problem)
                         progress(replace(state, seconds_done=seconds_done))
 
-                    results = _in_shards(plan.pending, pool, settings, shards, part_done)
+                    results = _in_shards(pending(), pool, settings, shards, part_done)
                 for done in results:
                     writer.keep(done)
                     account(state, done, share)
@@ -122,7 +133,7 @@ def run_sweep(
                         break
         return SweepResult(
             cells=plan.cells,
-            known=plan.known,
+            known=state.known,
             ran=state.done,
             by_status=dict(sorted(found.items())),
             seconds=state.elapsed,

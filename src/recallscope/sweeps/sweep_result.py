@@ -77,15 +77,12 @@ class SweepResult(Result):
         records: dict[Problem, dict[int, Record]] = {problem: {} for problem in self.problems}
         if self.kept_in is None or self.keys is None:
             return records
-        from recallscope.store.schema import to_records
-
         mine: dict[bytes, list[Problem]] = {}
         for problem in records:  # two may differ in their metrics only
             mine.setdefault(self.keys.digest(problem), []).append(problem)
-        for shard in self.kept_in.read():
-            keys = shard.table["key"].to_pylist()
-            for key, record in zip(keys, to_records(shard.table), strict=True):
-                for problem in mine.get(key[:16], ()):
+        for digest, alike in mine.items():
+            for record in self.kept_in.records_of(digest).values():
+                for problem in alike:
                     records[problem][record.seed] = record
         return records
 

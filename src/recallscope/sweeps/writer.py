@@ -1,132 +1,129 @@
-"""The writer of records: it collects records from workers, and writes them in shards."""
+"""The writer of records: it collects records from workers, and commits them every few seconds."""
 
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import replace
 
 from recallscope.cell import Cell, Settings
 from recallscope.problem import ProblemError
 from recallscope.record import Record, Status
-from recallscope.store.files import StoreWarning
 from recallscope.store.index import RecordIndex
 from recallscope.store.keys import CellKeys
-from recallscope.store.merging import completed, disagreements
-from recallscope.store.schema import KeyedRecord, to_records
+from recallscope.store.merging import completed, disagreements, value_of, versions_of
+from recallscope.store.schema import KeyedRecord
 from recallscope.store.store import Store
 from recallscope.sweeps.dispatch import Finished
 
-_FIRST_FLUSH = 1.0  # seconds
-_BETWEEN_FLUSHES = 5.0
+_FIRST_COMMIT = 1.0  # seconds
+_BETWEEN_COMMITS = 5.0
 _MOST_UNWRITTEN = 20_000  # records
+_SHARE_OF_READING = 0.05
+"""Of the time, at most, for looking which cells others have run."""
 
 
 class RecordWriter:
-    """Gathers records and writes them to a store that is open for writing, every few seconds.
+    """Gathers records and commits them every few seconds; looks at what others have committed.
 
     With `remember`, `find` returns new records too, for searches.
     """
 
     def __init__(
-        self, store: Store, settings: Settings, index: RecordIndex, *, remember: bool = False
+        self,
+        store: Store,
+        settings: Settings,
+        index: RecordIndex | None = None,
+        *,
+        remember: bool = False,
     ) -> None:
         self._store = store
         self._keys = CellKeys(settings)
         self._embeddings = settings.embeddings
-        self._index = index
         self._unwritten: list[KeyedRecord] = []
-        self._completed: list[KeyedRecord] = []
-        self._rows: dict[bytes, tuple[str, int]] | None = None
+        self._known: dict[bytes, dict[bytes, Record]] = {}  # by the digest of their problem
         self._new: dict[bytes, Record] | None = {} if remember else None
-        self._next_flush = time.monotonic() + _FIRST_FLUSH
+        self.index = store.index() if index is None else index
+        self._next_look = 0.0
+        self._next_commit = time.monotonic() + _FIRST_COMMIT
+
+    def _look(self) -> None:
+        """See what others have committed, unless it was just looked."""
+        started = time.monotonic()
+        if started >= self._next_look:
+            self.index = self._store.index()
+            took = time.monotonic() - started
+            self._next_look = time.monotonic() + took / _SHARE_OF_READING
 
     def __enter__(self) -> RecordWriter:
+        self._store.make()
         if self._embeddings is not None:
             self._store.keep_embeddings(self._embeddings)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.flush()
+        if self.commit():
+            self._store.compact_if_many()
+
+    def status(self, cell: Cell) -> str | None:
+        """The status of the record of a cell; None if there is none, or one that lacks a metric."""
+        known = self.index.find(self._keys, cell)
+        return None if known is None or known.lacks else known.status
 
     def find(self, cell: Cell) -> Record | None:
         """The record of a cell that was in the store before, or that was kept since."""
-        known = self._index.find(self._keys, cell)
+        known = self.index.find(self._keys, cell)
         if known is None or known.lacks:
             return None
         if self._new is not None and known.key in self._new:
             return self._new[known.key]
         # It may have been run for more metrics than are asked for now.
-        return replace(self._read(known.key), problem=cell.problem)
+        return replace(self._record(known.key), problem=cell.problem)
 
-    def _read(self, key: bytes) -> Record:
-        if self._rows is None or key not in self._rows:
-            self.flush()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", StoreWarning)  # the opening warned already
-                self._tables = {shard.name: shard.table for shard in self._store.read()}
-            self._rows = {
-                key: (name, row)
-                for name, table in self._tables.items()
-                for row, key in enumerate(table["key"].to_pylist())
-            }
-        name, row = self._rows[key]
-        return next(to_records(self._tables[name].slice(row, 1)))
+    def _record(self, key: bytes) -> Record:
+        digest = key[:16]
+        if key not in self._known.get(digest, {}):
+            self.commit()
+            self._known[digest] = self._store.records_of(digest)
+        return self._known[digest][key]
 
     def keep(self, done: Finished) -> None:
-        """Collect records; they are on disk some seconds later, or when the writer is closed."""
+        """Collect records; they are committed some seconds later, or when the writer is closed."""
         for cell, record in zip(done.cells, done.records, strict=True):
-            known = self._index.find(self._keys, cell)
+            known = self.index.find(self._keys, cell)
             if known is None:
                 kept = KeyedRecord(self._keys(cell), record)
-                self._unwritten.append(kept)
             elif known.lacks and record.status is Status.OK:
                 kept = KeyedRecord(known.key, self._complete(known.key, record))
-                self._completed.append(kept)
             else:
                 continue
-            self._index.add(*kept)
+            self._unwritten.append(kept)
+            self.index.add(*kept)
             if self._new is not None:
                 self._new[kept.key] = record
-        unwritten = len(self._unwritten) + len(self._completed)
-        due = unwritten >= _MOST_UNWRITTEN or time.monotonic() >= self._next_flush
-        if unwritten and due:  # the first records are written at once, even after a long run
-            self.flush()
+        due = len(self._unwritten) >= _MOST_UNWRITTEN or time.monotonic() >= self._next_commit
+        if due and self.commit():
+            self._look()
 
     def _complete(self, key: bytes, record: Record) -> Record:
         """The stored record, with the metrics that its cell was run again for."""
-        old = self._read(key)
+        old = self._record(key)
         if differing := disagreements(old, record):
-            was, now = (_value(each, differing[0]) for each in (old, record))
+            was, now = (value_of(each, differing[0]) for each in (old, record))
             raise ProblemError(
                 f"{', '.join(record.problem.metrics)} asked for a second run of "
                 f"{record.problem!r} at seed {record.seed}, and {differing[0]} came back as {now} "
                 f"where the store {self._store.place!r} has {was}, written with "
-                f"{_versions(old)}; this is {_versions(record)}. Give the same versions, or "
+                f"{versions_of(old)}; this is {versions_of(record)}. Give the same versions, or "
                 "another store"
             )
         return completed(old, record)
 
-    def flush(self) -> None:
-        """Write what was gathered."""
-        # The lists are emptied first: an interrupt during the write may cause a second run of these
+    def commit(self) -> bool:
+        """Commit what was gathered, if there is anything."""
+        # The list is emptied first: an interrupt during the write may cause a second run of these
         # cells, but never a second copy.
         records, self._unwritten = self._unwritten, []
-        replacing, self._completed = self._completed, []
-        self._store.append(records)
-        self._next_flush = time.monotonic() + _BETWEEN_FLUSHES
-        if replacing:
-            # This rewrites whole shards, which may take longer than the runs in a large store.
-            started = time.monotonic()
-            self._store.replace(replacing)
-            self._rows = None
-            self._next_flush += 10 * (time.monotonic() - started)
-
-
-def _value(record: Record, name: str) -> object:
-    return record.metrics.get(name, getattr(record, name, None))
-
-
-def _versions(record: Record) -> str:
-    found = record.provenance.versions
-    return ", ".join(f"{name} {version}" for name, version in found.items()) or "unknown versions"
+        self._next_commit = time.monotonic() + _BETWEEN_COMMITS
+        if records:
+            self._store.append(records)
+        return bool(records)
