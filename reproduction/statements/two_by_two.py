@@ -183,7 +183,11 @@ def _panel(
 
 
 def _extremes(searches: Sequence[CriticalSize]) -> str:
-    ratios = [math.exp(search.judged.mean) / search.theory for search in searches if search.theory]
+    ratios = [
+        math.exp(search.judged.mean) / search.theory
+        for search in searches
+        if search.theory and math.isfinite(search.judged.mean)  # what failed has no size
+    ]
     return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "unknown"
 
 
