@@ -26,6 +26,7 @@ from recallscope.cell import Cell, Settings
 from recallscope.experiment.run import failed_record
 from recallscope.record import Record, check_metric
 from recallscope.store import delta
+from recallscope.store import store as store_module
 from recallscope.store.delta import StoreError
 from recallscope.store.keys import CellKeys
 from recallscope.store.plain_rows import plain_rows
@@ -154,7 +155,7 @@ def test_compaction_keeps_every_record(store, records):
 
 
 def test_many_small_files_are_put_together_by_a_sweep(tmp_path, monkeypatch):
-    monkeypatch.setattr(delta, "_SMALL_FILES", 3)
+    monkeypatch.setattr(store_module, "MANY_FILES", 3)
     for seed in range(6):
         sweep([(PROBLEM, seed)], tmp_path, test_samples=8, progress=False)
     assert Store(tmp_path).files() <= 4
@@ -621,6 +622,17 @@ def test_a_damaged_file_of_rows_is_refused_or_read_as_it_is(store):
         except ProblemError:
             noticed += 1
     assert noticed >= 10
+
+
+def test_a_damaged_file_is_not_put_together_with_others(store):
+    """Which would end the process."""
+    damaged = next(Path(store.place).glob("*.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:-9])
+    with pytest.raises(StoreError, match=f"{damaged.name!r} of the store .* cannot be read"):
+        store.compact(["failed"])
+    store.compact(["damaged"])
+    assert store.files() == 1
+    assert 0 < len(list(store.records())) < 15
 
 
 def test_a_file_that_is_missing_is_reported(store):

@@ -11,7 +11,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,6 @@ except ImportError:
 _NAME = "recallscope"
 _TRIES = 50
 """To commit while others do: of two that add a column at once, one is to look again."""
-_SMALL_FILES = 100
-"""Files that are put together before more are added."""
 _MOST_ROWS = 2**27
 """Of one file; one that is put together has some hundred megabytes."""
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
@@ -203,14 +201,13 @@ class DeltaRows:
         self._again(lambda table: table.optimize.compact())
         self._again(lambda table: table.vacuum(dry_run=False))
 
-    def compact_if_many(self) -> None:
-        """Put small files together where there are many; another may do it at the same time."""
-        if len(self.paths()) > _SMALL_FILES:
-            with self._told("written to", passed_on=(CommitFailedError,)):
-                try:
-                    self._table().optimize.compact()
-                except CommitFailedError:
-                    return
+    def compact_for_now(self) -> None:
+        """Put small files together, unless another does it at the same time."""
+        with (
+            suppress(CommitFailedError),
+            self._told("written to", passed_on=(CommitFailedError,)),
+        ):
+            self._table().optimize.compact()
 
     def _again(self, change: Callable[[DeltaTable], object]) -> None:
         """Change the table, and once more if others have changed it meanwhile."""

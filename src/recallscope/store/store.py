@@ -39,6 +39,9 @@ from recallscope.store.schema import SCHEMA, KeyedRecord, to_records, to_table, 
 from recallscope.store.tables import KEYS, for_spreadsheets, joined, keys_in, texts_of, twice
 from recallscope.store.values import NamedValues
 
+MANY_FILES = 100
+"""From which on a sweep puts them together at its end."""
+
 
 class Compacted(NamedTuple):
     """The numbers of files before and after."""
@@ -169,11 +172,12 @@ class Store:
                 files that cannot be read.
         """
         before = self.files()
-        for status in drop:
-            if status == "damaged":
-                for path in self._damaged():
-                    self._rows.remove(path)
-            elif status == "conflicting":
+        if "damaged" in drop:
+            for path in self._damaged():
+                self._rows.remove(path)
+        self._check_files()
+        for status in set(drop) - {"damaged"}:
+            if status == "conflicting":
                 for key in conflicting(self._rows_with(None)):
                     self._rows.delete(f"\"key\" = X'{key.hex()}'")
             else:
@@ -183,7 +187,9 @@ class Store:
 
     def compact_if_many(self) -> None:
         """Put small files together if there are many."""
-        self._rows.compact_if_many()
+        if self.files() > MANY_FILES:
+            self._check_files()
+            self._rows.compact_for_now()
 
     def merge(self, other: Store) -> Merged:
         """Add all records of another store that are not here.
@@ -217,6 +223,11 @@ class Store:
         new = {path: self._read(path, INDEXED) for path in paths if path not in self._index}
         self._index = {path: (self._index | new)[path] for path in paths}
         return self._index
+
+    def _check_files(self) -> None:
+        """Raise for a file that cannot be read: to put it together with others ends a process."""
+        for path in self._paths():
+            self._read(path, None)
 
     def _damaged(self) -> list[str]:
         """The files that cannot be read, or have rows that no experiment gave."""
