@@ -254,7 +254,7 @@ def _starts() -> None:
     import recallscope.api.run_options as run_options
     import recallscope.api.verify
     import recallscope.cli.main
-    import recallscope.executors.registry
+    import recallscope.executors.workers
     import recallscope.experiment.run as experiment
     import recallscope.sweeps.jobs as jobs
     import recallscope.sweeps.sharded
@@ -314,15 +314,15 @@ def _starts() -> None:
         return every(runs, *given, **more)
 
     run_options.run_all = some_only  # type: ignore[attr-defined]
-    started = jobs.running
+    started = jobs.workers_of
 
     def serial_only(executor: Any, *given: Any, **more: Any) -> Any:
         if executor in ("processes", "ray"):
-            recallscope.executors.registry.check_executor(executor, *given)
+            recallscope.executors.workers.check_executor(executor, *given)
             raise HonestButLongError
         return started(executor, *given, **more)
 
-    jobs.running = serial_only  # type: ignore[attr-defined]
+    jobs.workers_of = serial_only  # type: ignore[attr-defined]
 
 
 def _put(content: bytes) -> None:

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Sleep(NamedTuple):
@@ -24,9 +24,42 @@ class OneLongCall:
         return sum(range(10**13))
 
 
-class StoppedInItsAnswer:
-    """Its process is stopped when a part of a long answer has been sent."""
+class Killed:
+    """Its process is killed."""
+
+    def run(self) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class KilledInItsAnswer:
+    """Its process is killed when a part of a long answer has been sent."""
 
     def run(self) -> bytes:
-        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGSTOP)).start()
-        return bytes(2**26)
+        threading.Thread(target=_kill_soon, daemon=True).start()
+        return bytes(2**28)
+
+
+def _kill_soon() -> None:
+    time.sleep(0.4)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Settings:
+    """What a worker finds around it: its number, threads of torch, and a variable."""
+
+    def run(self) -> tuple[int, int, str | None]:
+        import torch
+
+        return os.getpid(), torch.get_num_threads(), os.environ.get("OMP_NUM_THREADS")
+
+
+class Bad:
+    def run(self) -> None:
+        raise ArithmeticError("bad")
+
+
+class Unreadable:
+    """It raises an error when it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return (int, ("no number",))

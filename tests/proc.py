@@ -33,6 +33,14 @@ def living(pids: list[int]) -> list[str]:
     return found
 
 
+def command(pid: int) -> str:
+    """The command line of a process; empty if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ")
+    except OSError:
+        return ""
+
+
 def listening(pids: list[int]) -> list[tuple[int, str, int]]:
     sockets = {}
     for table in ("tcp", "tcp6"):

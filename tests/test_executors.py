@@ -1,156 +1,396 @@
-"""Late and stopped workers are ended, and the memory limit of a container counts."""
+"""Any executor runs a sweep; late, lost and unstartable workers, and memory, are dealt with."""
 
 from __future__ import annotations
 
 import math
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import textwrap
+import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from loky import get_reusable_executor
 
-from counting import Counting
-from plain_jobs import OneLongCall, Sleep, StoppedInItsAnswer
-from recallscope import Problem, Status, Store, sweep
-from recallscope.cell import Cell, Settings
+from one_by_one import OneByOne
+from plain_jobs import Bad, Killed, KilledInItsAnswer, OneLongCall, Settings, Sleep, Unreadable
+from proc import command, living, tree
+from recallscope import Problem, ProblemError, Status, Store, sweep
+from recallscope.cell import Cell
+from recallscope.cell import Settings as CellSettings
 from recallscope.common import machine
-from recallscope.executors.base import Done, Executor
-from recallscope.executors.child import process_state
+from recallscope.executors.job import Answer, Job, pack_job, run_sent
 from recallscope.executors.limits import Limits
 from recallscope.executors.processes import Processes
-from recallscope.executors.serial import Serial
+from recallscope.executors.workers import ExecutorLike, Workers, workers_of
 from recallscope.sweeps.dispatch import run_cells
 
 PROBLEM = Problem(vocab=32, samples=64, dim=16, length=4)
-HOW = Settings(test_samples=64)
+HOW = CellSettings(test_samples=64)
+STANDARD = partial(ProcessPoolExecutor, 2)
+LOKY = partial(get_reusable_executor, 2)
+REUSED = partial(get_reusable_executor, 1)
 
 
-@pytest.fixture
-def pool():
-    made = Processes(1)
-    yield made
-    made.close()
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Workers]:
+    with workers_of("processes", 1) as workers:
+        yield workers
 
 
-def drain(executor: Executor, count: int) -> dict[int, Done]:
-    done: dict[int, Done] = {}
+def answers(workers: Workers, *jobs: Job) -> list[Answer]:
+    """The answers of jobs, in their order."""
+    numbers = [workers.submit(job) for job in jobs]
+    return drain(workers, numbers)
+
+
+def drain(workers: Workers, numbers: list[int]) -> list[Answer]:
+    done: dict[int, Answer] = {}
     end = time.monotonic() + 60
-    while len(done) < count and time.monotonic() < end:
-        done |= {one.number: one for one in executor.finished(1.0)}
-    assert len(done) == count
-    return done
+    while len(done) < len(numbers) and time.monotonic() < end:
+        done |= dict(workers.finished(1.0))
+    return [done[number] for number in numbers]
+
+
+# Answers.
+
+
+def test_a_worker_has_one_thread_and_this_process_keeps_its_own(pool: Workers) -> None:
+    before = os.environ.get("OMP_NUM_THREADS"), torch.get_num_threads()
+    assert answers(pool, Settings())[0].result[1:] == (1, "1")
+    assert (os.environ.get("OMP_NUM_THREADS"), torch.get_num_threads()) == before
+
+
+def test_errors_of_a_job_are_its_answer(pool: Workers) -> None:
+    bad, unreadable, good = answers(pool, Bad(), Unreadable(), Sleep())
+    assert bad.lost == "ArithmeticError: bad"
+    assert unreadable.lost is not None
+    assert unreadable.lost.startswith("ValueError: invalid literal")
+    assert (good.lost, good.worker.endswith(f":{good.result}")) == (None, True)
+
+
+def test_work_that_cannot_be_sent_is_a_mistake(pool: Workers) -> None:
+    class Local:
+        def run(self) -> None: ...
+
+    with pytest.raises(ProblemError, match=r"the work cannot be sent to a worker: .*Local"):
+        pool.submit(Local())
+
+
+def test_a_worker_without_the_module_is_a_mistake_of_the_user(
+    tmp_path: Path, monkeypatch: Any, pool: Workers
+) -> None:
+    (tmp_path / "only_here.py").write_text("class Job:\n    def run(self): ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import only_here  # type: ignore[import-not-found]
+
+    (answer,) = answers(pool, only_here.Job())
+    with pytest.raises(ProblemError, match=r"cannot be loaded in a worker: .*No module named"):
+        answer.value()
+
+
+def test_a_worker_with_other_code_is_refused() -> None:
+    sent = pack_job(Sleep())
+    ours = {**sent.code, "numpy": "0.0.1"}
+    with pytest.raises(ProblemError, match=r"numpy is \S+ there and 0\.0\.1 here; install the"):
+        run_sent(sent._replace(code=ours)).value()
 
 
 # Limits of time.
 
 
-@pytest.mark.parametrize("make", [lambda: Processes(1), Serial])
-def test_a_task_that_is_late_is_ended_in_the_midst_of_a_call(make):
-    executor = make()
-    executor.submit(0, OneLongCall(), 0.3)
-    executor.submit(1, Sleep(), 60)
-    done = drain(executor, 2)
-    executor.close()
-    assert done[0].timed_out
-    assert (done[0].result, done[0].lost) == (None, "took longer than the limit of 0.3 s")
-    assert not done[1].timed_out
-    assert done[1].lost is None
-    assert done[1].result != os.getpid()
+@pytest.mark.parametrize("executor", ["processes", "serial"])
+def test_a_late_job_is_ended_in_the_midst_of_a_call(executor: str) -> None:
+    with workers_of(executor, 1, limits=Limits(seconds=0.5)) as workers:
+        late, other = answers(workers, OneLongCall(), Sleep())
+    assert late == Answer(lost="took longer than the limit of 0.5 s", late=True)
+    assert other.lost is None
+    assert other.result != os.getpid()
 
 
-def test_the_clock_starts_when_the_worker_begins(pool):
-    for number in range(4):
-        pool.submit(number, Sleep(0.6), 1.8)
-    assert all(one.lost is None for one in drain(pool, 4).values())
+def test_the_clock_starts_when_the_worker_begins() -> None:
+    with workers_of("processes", 1, limits=Limits(seconds=1.8)) as workers:
+        found = answers(workers, *[Sleep(0.6) for _ in range(4)])
+    assert [answer.lost for answer in found] == [None] * 4
 
 
-def test_what_was_done_in_time_is_not_late_because_the_driver_was_busy(pool):
-    pool.submit(0, Sleep(0.1), 0.4)
-    while pool._pool[0].deadline is None:
-        assert pool.finished(1.0) == []
-    time.sleep(1.5)
-    assert drain(pool, 1)[0].lost is None
+class Late(OneByOne):
+    """Every job takes too long."""
+
+    def answer(self, number: int, job: Any) -> Answer:
+        self.given = [*getattr(self, "given", []), job.cells]
+        return Answer("gone", lost="took longer than the limit of 2 s", late=True)
 
 
-class Late(Serial):
-    """Every task takes too long."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.given: list[tuple[Any, float | None]] = []
-
-    def submit(self, number, job, seconds=None):
-        self.given.append((job, seconds))
-        self._queue.append((number, job))
-
-    def finished(self, timeout):
-        number, _ = self._queue.popleft()
-        return [Done(number, "gone", None, "took longer than the limit of 2 s", timed_out=True)]
-
-
-def test_a_late_cell_is_recorded_at_once_and_not_run_again():
-    executor, cells = Late(), [Cell(PROBLEM, seed) for seed in range(9)]
-    found = list(run_cells(cells, executor, HOW, Limits(seconds=2)))
-    assert [job.cells for job, _ in executor.given] == [(cell,) for cell in cells]
-    assert {seconds for _, seconds in executor.given} == {2}
+def test_a_late_cell_is_recorded_at_once_and_not_run_again() -> None:
+    workers, cells = Late(), [Cell(PROBLEM, seed) for seed in range(9)]
+    found = list(run_cells(cells, workers, HOW, Limits(seconds=2)))
+    assert workers.given == [(cell,) for cell in cells]
     for cell, finished in zip(cells, found, strict=True):
         (record,) = finished.records
         assert (finished.cells, record.status) == ((cell,), Status.FAILED)
         assert record.reason == "took longer than the limit of 2 s"
 
 
-def test_with_a_limit_of_time_cells_travel_alone():
-    sizes = []
-
-    class Watching(Serial):
-        def submit(self, number, job, seconds=None):
-            sizes.append(len(job.cells))
-            super().submit(number, job)
-
-    cells = [Cell(PROBLEM, seed) for seed in range(50)]
-    list(run_cells(cells, Watching(), HOW, Limits(seconds=60)))
-    assert sizes == [1] * 50
+# Lost workers.
 
 
-# Stopped workers.
+def test_a_killed_worker_takes_no_other_job_along() -> None:
+    with workers_of("processes", 2) as workers:
+        killed, *others = answers(workers, Killed(), *[Sleep(0.2) for _ in range(4)])
+        assert killed.lost == "LostWorkerError: its worker ended with SIGKILL(-9)"
+        assert not killed.suspect
+        assert [other.lost for other in others] == [None] * 4
 
 
-def test_a_stopped_worker_is_replaced_and_its_next_task_is_kept(pool):
-    pool.submit(0, Sleep())
-    pid = drain(pool, 1)[0].result
-    pool.submit(1, Sleep(0.2))
-    pool.submit(2, Sleep())
-    os.kill(pid, signal.SIGSTOP)
-    done = drain(pool, 2)
-    assert done[1].lost == "its worker was stopped for 2 s"
-    assert not done[1].timed_out
-    assert done[2].lost is None
-    assert done[2].result != pid
+def test_a_worker_killed_in_the_midst_of_its_answer_is_not_waited_for() -> None:
+    with workers_of("processes", 1) as workers:
+        killed, other = answers(workers, KilledInItsAnswer(), Sleep())
+    assert killed.lost is not None
+    assert killed.lost.startswith("LostWorkerError: its worker ended")
+    assert other.lost is None
 
 
-def test_a_worker_that_is_stopped_for_a_moment_continues(pool):
-    pool.submit(0, Sleep())
-    pid = drain(pool, 1)[0].result
-    pool.submit(1, Sleep(0.2))
-    os.kill(pid, signal.SIGSTOP)
-    time.sleep(0.3)
-    os.kill(pid, signal.SIGCONT)
-    assert drain(pool, 1)[1].result == pid
+def test_workers_that_cannot_start_are_reported(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("recallscope.sweeps.jobs._NEEDED", ("no_such_module",))
+    with pytest.raises(RuntimeError, match="worker processes end before they begin"):
+        sweep([(PROBLEM, 0)], tmp_path, executor="processes", progress=False)
 
 
-def test_a_worker_stopped_in_the_midst_of_its_answer_is_not_waited_for(pool):
-    pool.submit(0, StoppedInItsAnswer())
-    while not pool._pool[0].ready:
-        pool.finished(0.1)
-    end = time.monotonic() + 60
-    while process_state(pool._pool[0].process.pid) != "T" and time.monotonic() < end:
-        time.sleep(0.05)  # most of its answer is still to be sent
-    assert drain(pool, 1)[0].lost == "its worker was stopped for 2 s"
+def test_no_more_workers_are_started_than_there_are_jobs_at_a_time() -> None:
+    with workers_of("processes", 3) as workers:
+        before = len(tree(os.getpid()))
+        for _ in range(3):
+            answers(workers, Sleep())
+        assert len({answer.result for answer in answers(workers, Sleep())}) == 1
+        assert len(tree(os.getpid())) <= before + 2  # it, and loky's tracker
+        found = answers(workers, *[Sleep(0.3) for _ in range(5)])
+        assert len({answer.result for answer in found}) == 3
+
+
+def crash(problem: Problem, seed: int) -> dict[str, float]:
+    if seed == 61:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"itself": float(seed)}
+
+
+@pytest.mark.parametrize(
+    "executor",
+    ["processes", STANDARD, pytest.param(LOKY, marks=pytest.mark.slow)],
+    ids=["processes", "standard", "loky"],
+)
+def test_a_cell_that_always_crashes_fails_alone(executor: ExecutorLike, tmp_path: Path) -> None:
+    cells = [(PROBLEM, seed) for seed in range(100)]
+    how: dict[str, Any] = {"workers": 2, "run": crash, "version": 1, "progress": False}
+    found = sweep(cells, tmp_path, executor=executor, **how)
+    assert found.by_status == {"failed": 1, "ok": 99}
+    (failed,) = (r for r in Store(tmp_path).records() if r.status is Status.FAILED)
+    assert failed.seed == 61
+    assert str(failed.reason).startswith("lost 5 times: ")
+
+
+def test_a_broken_pool_that_nobody_can_make_anew_is_an_error(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(1) as broken:
+        how: dict[str, Any] = {"run": crash, "version": 1, "progress": False}
+        with pytest.raises(RuntimeError, match="give a function that makes it, such as"):
+            sweep([(PROBLEM, 61)], tmp_path, executor=broken, **how)
+
+
+class Broken(Executor):
+    """Breaks whatever it is given."""
+
+    _max_workers = 1
+
+    def submit(self, *call: Any, **more: Any) -> Future[Any]:
+        raise BrokenProcessPool("no memory")
+
+
+def test_an_executor_that_always_breaks_is_an_error() -> None:
+    with (
+        workers_of(Broken) as workers,
+        pytest.raises(RuntimeError, match="broke 31 times in a row: BrokenProcessPool: no memory"),
+    ):
+        list(run_cells([Cell(PROBLEM, seed) for seed in range(99)], workers, HOW, Limits()))
+
+
+# Executors of the user's.
+
+
+def bits(place: Path) -> list[dict[str, Any]]:
+    found = [record.result() for record in Store(place).records()]
+    return sorted(found, key=lambda fields: (fields["problem_key"], fields["seed"]))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: Any) -> list[dict[str, Any]]:
+    return swept("serial", tmp_path_factory.mktemp("undisturbed"))
+
+
+def swept(executor: ExecutorLike, place: Path, **more: Any) -> list[dict[str, Any]]:
+    trained = PROBLEM.replace(learner="adam", steps=20)
+    cells = [(problem, seed) for problem in (PROBLEM, trained) for seed in range(8)]
+    found = sweep(cells, place, executor=executor, test_samples=64, progress=False, **more)
+    assert found.by_status == {"ok": 16}
+    return bits(place)
+
+
+def test_a_standard_pool_of_the_user_is_used_and_left_open(tmp_path, undisturbed) -> None:
+    with ProcessPoolExecutor(2) as pool:
+        assert swept(pool, tmp_path) == undisturbed
+        assert pool.submit(os.getpid).result() != os.getpid()
+
+
+def test_threads_of_the_user_have_the_same_bits(tmp_path, undisturbed) -> None:
+    with ThreadPoolExecutor(2) as threads:
+        assert swept(threads, tmp_path) == undisturbed
+
+
+def test_loky_of_the_user_has_the_same_bits(tmp_path, undisturbed) -> None:
+    assert swept(LOKY, tmp_path) == undisturbed
+
+
+@pytest.mark.slow
+def test_dask_has_the_same_bits(tmp_path, undisturbed) -> None:
+    distributed = pytest.importorskip("distributed")
+    script = textwrap.dedent(DASK).format(tests=str(Path(__file__).parent), place=str(tmp_path))
+    assert distributed
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert bits(tmp_path) == undisturbed
+
+
+DASK = """
+import sys
+sys.path.insert(0, {tests!r})
+from pathlib import Path
+from distributed import Client
+from test_executors import swept
+
+with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+    swept(client.get_executor(), Path({place!r}), workers=2)
+"""
+
+
+class Polled:
+    """Futures that tell nobody when they are done, as submitit's jobs."""
+
+    def __init__(self) -> None:
+        self.threads = ThreadPoolExecutor(2)
+
+    def submit(self, *call: Any) -> Any:
+        future = self.threads.submit(*call)
+
+        class Job:
+            done, exception, result, cancel = (
+                future.done,
+                future.exception,
+                future.result,
+                future.cancel,
+            )
+
+        return Job()
+
+
+def test_futures_without_callbacks_are_polled(tmp_path, undisturbed) -> None:
+    assert swept(Polled(), tmp_path, workers=2) == undisturbed  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_submitit_has_the_same_bits(tmp_path, undisturbed) -> None:
+    submitit = pytest.importorskip("submitit")
+    executor = submitit.LocalExecutor(tmp_path / "jobs")
+    assert swept(executor, tmp_path / "facts", workers=2) == undisturbed
+
+
+@pytest.mark.parametrize(
+    ("executor", "more", "message"),
+    [
+        ("dask", {}, "executor must be one of serial, processes, ray, not 'dask'"),
+        (7, {}, "a concurrent.futures.Executor, or a function that makes one, not 7"),
+        (Polled(), {}, "a Polled does not say how many workers it has; give workers="),
+        (STANDARD, {"time_limit": 1}, "recallscope cannot end a job in another: leave them out"),
+        (STANDARD, {"memory_limit": 1e9}, "recallscope cannot end a job in another"),
+        (STANDARD, {"address": "auto"}, "an address is for the executor ray, not for one of"),
+    ],
+)
+def test_what_an_executor_cannot_do_is_said_before_the_first_cell(
+    executor: Any, more: Any, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ProblemError, match=message):
+        sweep([(PROBLEM, 0)], tmp_path / "facts", executor=executor, **more)
+    assert not (tmp_path / "facts").exists()
+
+
+# How it ends.
+
+
+DRIVER = """
+from recallscope import Problem, sweep
+large = Problem(vocab=2000, samples=10**9, dim=32, length=16)
+print("begins", flush=True)
+try:
+    sweep([(large, seed) for seed in range(4)], {place!r}, executor="processes", workers=2)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_driver_leaves_no_process_however_it_ends(how: signal.Signals, tmp_path: Path) -> None:
+    """Also of a script without a guard against being imported. Ctrl-C reaches the whole group."""
+    script = tmp_path / "script.py"
+    script.write_text(DRIVER.format(place=str(tmp_path / "facts")))
+    driver = subprocess.Popen(
+        [sys.executable, script], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    with driver:
+        assert driver.stdout is not None
+        assert driver.stdout.readline() == "begins\n"
+        end = time.monotonic() + 60
+        while sum("loky.backend.popen" in command(pid) for pid in tree(driver.pid)) < 2:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        time.sleep(3.0)  # both are at work
+        family = tree(driver.pid)
+        if how == signal.SIGINT:
+            os.killpg(driver.pid, how)
+        else:
+            driver.kill()
+        driver.wait(30)
+        assert driver.stdout.read() == ("interrupted\n" if how == signal.SIGINT else "")
+    end = time.monotonic() + 30
+    while living(family):
+        assert time.monotonic() < end, living(family)
+        time.sleep(0.05)
+
+
+def test_a_sweep_in_a_thread_may_have_a_limit_of_time(tmp_path: Path) -> None:
+    cells = [(PROBLEM, seed) for seed in range(2)]
+    thread = threading.Thread(target=lambda: sweep(cells, tmp_path, time_limit=60))
+    thread.start()
+    thread.join()
+    assert {record.status for record in Store(tmp_path).records()} == {Status.OK}
+
+
+def test_workers_outlive_nothing_when_they_are_closed() -> None:
+    executor = Processes(2)
+    found = [executor.submit(time.sleep, 600) for _ in range(5)]
+    while len(tree(os.getpid())) < 2:
+        time.sleep(0.05)
+    time.sleep(1.0)
+    started = time.monotonic()
+    executor.shutdown(cancel_futures=True)
+    assert time.monotonic() - started < 10
+    assert all(future.done() for future in found)
 
 
 # Memory.
@@ -198,11 +438,10 @@ def test_memory_is_the_smaller_of_the_machine_and_the_container(tmp_path, monkey
     machine.cgroup_memory.cache_clear()
 
 
-def test_a_cell_that_does_not_fit_is_infeasible_and_not_begun(tmp_path):
-    executor = Serial()
-    executor.memory = 9e8
+def test_a_cell_that_does_not_fit_is_infeasible_and_not_begun(tmp_path, monkeypatch):
+    monkeypatch.setattr("recallscope.executors.workers.machine_memory", lambda: 9e8)
     large = [(PROBLEM.replace(vocab=20_000, dim=2000), seed) for seed in range(3)]
-    found = sweep([*large, (PROBLEM, 0)], tmp_path, executor=executor, test_samples=64)
+    found = sweep([*large, (PROBLEM, 0)], tmp_path, test_samples=64)
     assert found.by_status == {"infeasible": 3, "ok": 1}
     reasons = {r.reason for r in Store(tmp_path).records() if r.status is Status.INFEASIBLE}
     assert len(reasons) == 1
@@ -212,31 +451,6 @@ def test_a_cell_that_does_not_fit_is_infeasible_and_not_begun(tmp_path):
 def test_memory_is_counted_for_what_runs_and_not_for_what_waits():
     cells = [Cell(PROBLEM, seed) for seed in range(40)]
     for tasks, most in ((4.5, 8), (3.5, 3)):
-        executor = Counting(tasks * 3.8e8)  # a task takes some 0.35 GiB, most of it torch itself
-        assert sum(len(d.records) for d in run_cells(cells, executor, HOW, Limits())) == 40
-        assert executor.most == most
-
-
-def test_no_more_workers_are_started_than_there_are_tasks_at_a_time():
-    pool = Processes(3)
-    for number in range(3):
-        pool.submit(number, Sleep())
-        drain(pool, 1)
-    assert len(pool._pool) == 1
-    for number in range(5):
-        pool.submit(number, Sleep())
-    assert len(pool._pool) == 3
-    drain(pool, 5)
-    pool.close()
-
-
-def test_a_worker_whose_driver_died_as_it_started_ends_without_a_word():
-    ours, theirs = multiprocessing.Pipe()
-    ours.close()
-    serve = f"serve({theirs.fileno()}, False, [])"
-    command = f"from recallscope.executors.process_worker import serve; {serve}"
-    done = subprocess.run(
-        [sys.executable, "-c", command], pass_fds=[theirs.fileno()], capture_output=True, timeout=60
-    )
-    theirs.close()
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        workers = OneByOne(4, tasks * 3.8e8)  # a task takes some 0.35 GiB, most of it torch itself
+        assert sum(len(d.records) for d in run_cells(cells, workers, HOW, Limits())) == 40
+        assert workers.most == most

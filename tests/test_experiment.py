@@ -9,9 +9,9 @@ import torch
 
 from lanes import slow_after_first
 from made_parts import made
+from one_by_one import OneByOne
 from recallscope import Instance, Problem, ProblemError, Record, Status, Threads, Transformer, run
 from recallscope.cell import Settings
-from recallscope.executors.serial import Serial
 from recallscope.learning.batch import Tile
 from recallscope.learning.learner import Learner, Outcome
 from recallscope.learning.memory import ideal_memory
@@ -248,7 +248,7 @@ def test_an_error_of_the_progress_callback_is_raised_as_it_is():
     assert raised.value is mistake
     assert raised.value.__cause__ is None
     with pytest.raises(KeyError) as raised:
-        run_sharded(PROBLEM, 0, Serial(), 2, test_samples=100, dtype="float64", progress=show)
+        run_sharded(PROBLEM, 0, OneByOne(), 2, test_samples=100, dtype="float64", progress=show)
     assert raised.value is mistake
 
 

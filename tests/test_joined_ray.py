@@ -14,19 +14,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 import recallscope
+from plain_jobs import Sleep
+from proc import command
 from recallscope import ProblemError
-from recallscope.executors.ray import LOOPBACK_ONLY, QUIET, RayExecutor
-from recallscope.executors.ray_guard import clear_up
+from recallscope.executors.ray import LOOPBACK, QUIET
 from recallscope.executors.same_code import difference, hash_of_files, own_code
-from test_on_ray import Pid, run
+from recallscope.executors.workers import Workers, workers_of
+from test_executors import answers
 from test_plugin import results
 
 SOURCE = Path(recallscope.__file__).parents[1]
@@ -56,12 +58,13 @@ class Cluster(NamedTuple):
     folder: Path
     address: str
     token: str
-    settings: dict[str, str | None]
+    settings: dict[str, str]
 
     def environment(self, source: Path = SOURCE) -> dict[str, str]:
         return {
             **os.environ,
-            **{name: value for name, value in (QUIET | self.settings).items() if value},
+            **QUIET,
+            **self.settings,
             "PYTHONPATH": os.pathsep.join(map(str, (source, TESTS))),
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": self.token,
@@ -99,7 +102,7 @@ class Cluster(NamedTuple):
 
 
 @contextmanager
-def started(settings: dict[str, str | None], *options: str) -> Iterator[Cluster]:
+def started(settings: dict[str, str], *options: str) -> Iterator[Cluster]:
     """A cluster of one node on loopback, with one CPU unless options say otherwise."""
     folder = Path(tempfile.mkdtemp(prefix="recallscope-joined-"))
     with socket.create_server(("127.0.0.1", 0)) as line:
@@ -109,12 +112,21 @@ def started(settings: dict[str, str | None], *options: str) -> Iterator[Cluster]
         cluster.start("head", "--head", f"--port={port}", "--include-dashboard=false", *options)
         yield cluster
     finally:
-        clear_up(str(folder), set())
+        stop_cluster(folder)
+
+
+def stop_cluster(folder: Path) -> None:
+    """Kill what runs in a folder, and remove it."""
+    for path in Path("/proc").glob("[0-9]*"):
+        if str(folder) in command(int(path.name)):
+            with suppress(ProcessLookupError):
+                os.kill(int(path.name), signal.SIGKILL)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    with started(LOOPBACK_ONLY) as found:
+    with started(LOOPBACK) as found:
         yield found
 
 
@@ -147,26 +159,15 @@ def test_another_version_of_ray_cannot_join(cluster: Cluster, tmp_path: Path) ->
     assert sentence.endswith("; install the same versions here as there")
 
 
-def test_a_server_other_than_ray_is_refused_within_seconds(monkeypatch: Any) -> None:
-    monkeypatch.setattr("recallscope.executors.ray.LONGEST_JOIN", 2.0)
-    with socket.create_server(("127.0.0.1", 0)) as mute:
-        address = f"127.0.0.1:{mute.getsockname()[1]}"
-        start = time.monotonic()
-        with pytest.raises(ProblemError, match=f"{address} cannot be joined: .* check that"):
-            RayExecutor(address=address)
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere.invalid:6379", "ray://h:1"])
+def test_an_address_where_nothing_is_is_refused_within_seconds(address: str) -> None:
+    start = time.monotonic()
+    with (
+        pytest.raises(ProblemError, match=r"there is no Ray cluster at|as host:port or auto"),
+        workers_of("ray", address=address),
+    ):
+        pass
     assert time.monotonic() - start < 20
-
-
-@pytest.mark.slow
-def test_a_worker_is_compared_before_its_first_job(cluster: Cluster, monkeypatch: Any) -> None:
-    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
-        monkeypatch.setenv(name, cluster.environment()[name])
-    ours = own_code() | {"numpy": "0.0.1"}
-    monkeypatch.setattr("recallscope.executors.ray.own_code", lambda: ours)
-    with closing(RayExecutor(address=cluster.address)) as executor:
-        executor.submit(0, Pid())
-        with pytest.raises(ProblemError, match=r"numpy is \S+ there and 0\.0\.1 here"):
-            executor.finished(60)
 
 
 @pytest.mark.slow
@@ -202,10 +203,10 @@ def refuse(when: str, folder: str) -> None:
         add = partial(cluster.start, "other", f"--address={cluster.address}", source=other.parent)
         if when == "later":
             os.environ |= cluster.environment()
-            with closing(RayExecutor(address=cluster.address)) as executor:
+            with workers_of("ray", address=cluster.address) as workers:
                 add()
                 with pytest.raises(ProblemError, match=refusal):
-                    replace_workers(executor)
+                    replace_workers(workers)
             return
         add()
         # It must not end before the worker of a slow machine has started.
@@ -216,12 +217,12 @@ def refuse(when: str, folder: str) -> None:
     assert there.items() <= here.items()
 
 
-def replace_workers(executor: RayExecutor) -> None:
+def replace_workers(workers: Workers) -> None:
     """Kill one worker after another: the next one may be of either node."""
-    for number in range(1, 20):
-        done = run(executor, {number: Pid()})[number]
-        if done.lost is None:  # the death of the previous one may not be known yet
-            os.kill(done.result[0], signal.SIGKILL)
+    for _ in range(20):
+        (answer,) = answers(workers, Sleep())
+        if answer.lost is None:  # the death of the previous one may not be known yet
+            os.kill(answer.value(), signal.SIGKILL)
 
 
 class Bytes(NamedTuple):
@@ -254,10 +255,10 @@ def overtake() -> None:
     with started({}, "--num-cpus=0") as cluster:
         cluster.start("other", f"--address={cluster.address}")
         os.environ |= cluster.environment()
-        with closing(RayExecutor(address=cluster.address)) as executor:
-            jobs = {n: Bytes(str(n), 1 if n % 2 else 30_000_000) for n in range(20)}
-            done = run(executor, jobs)
-    assert [done[number].result[0] for number in jobs] == [job.name for job in jobs.values()]
+        with workers_of("ray", address=cluster.address) as workers:
+            jobs = [Bytes(str(n), 1 if n % 2 else 30_000_000) for n in range(20)]
+            done = answers(workers, *jobs)
+    assert [answer.result[0] for answer in done] == [job.name for job in jobs]
 
 
 def test_a_file_of_code_that_differs_changes_the_hash(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from recallscope.cli import ablate, options
-from recallscope.executors.registry import EXECUTORS
+from recallscope.executors.workers import EXECUTORS
 from recallscope.learning.cost import ENGINES
 from recallscope.measurement.ablation import ABLATIONS
 from recallscope.measurement.axis import parse_axis

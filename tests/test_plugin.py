@@ -6,6 +6,7 @@ import dataclasses
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,6 @@ import numpy as np
 import pytest
 
 import recallscope
-from counting import Counting
 from made_parts import made
 from recallscope import Problem, ProblemError, Store
 from recallscope.experiment.metric import Metric
@@ -216,12 +216,11 @@ def test_parts_given_as_objects(executor, tmp_path) -> None:
 
 
 def test_an_executor_given_as_an_object(tmp_path) -> None:
-    executor = Counting(memory=1e10)
     problem = Problem(vocab=32, samples=64, dim=16, length=4)
-    recallscope.sweep([(problem, 0)], tmp_path / "facts", executor=executor, test_samples=64)
-    found = recallscope.critical(problem, "samples", 0.5, budget=8, executor=executor)
+    with ThreadPoolExecutor(2) as executor:
+        recallscope.sweep([(problem, 0)], tmp_path / "facts", executor=executor, test_samples=64)
+        found = recallscope.critical(problem, "samples", 0.5, budget=8, executor=executor)
     assert found.evaluations == 8
-    assert executor.most >= 1
 
 
 SMALL = {"vocab": 32, "samples": 64, "dim": 8, "length": 4}

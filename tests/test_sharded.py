@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import multiprocessing
 import pickle
 import random
 import re
 import subprocess
 import sys
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 
@@ -18,9 +16,10 @@ import pytest
 import torch
 
 from lanes import slow_after_first
+from one_by_one import OneByOne
 from recallscope import Instance, Problem, ProblemError, Status, Threads, run
-from recallscope.executors.base import Done
-from recallscope.executors.serial import Serial
+from recallscope.executors.job import Answer
+from recallscope.executors.workers import workers_of
 from recallscope.learning.batch import tile_size
 from recallscope.learning.three_step import training_batch
 from recallscope.learning.tree_sum import TreeSum
@@ -39,30 +38,6 @@ PROBLEMS = {
 }
 
 
-class Processes:
-    """Separate processes: jobs are pickled on the way."""
-
-    def __init__(self, workers):
-        self.workers = workers
-        self._running = {}
-        self._pool = ProcessPoolExecutor(
-            workers,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=torch.set_num_threads,
-            initargs=(1,),
-        )
-
-    def submit(self, number, job):
-        self._running[self._pool.submit(job.run)] = number
-
-    def finished(self, timeout):
-        ended, _ = wait(self._running, timeout, FIRST_COMPLETED)
-        return [Done(self._running.pop(each), "a process", each.result(), None) for each in ended]
-
-    def close(self):
-        self._pool.shutdown(cancel_futures=True)
-
-
 class PeakMemory:
     """Job that returns the peak memory of its process, in bytes."""
 
@@ -71,7 +46,7 @@ class PeakMemory:
         return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
 
 
-class Shuffled(Serial):
+class Shuffled(OneByOne):
     """Answers come late, several at once and in any order."""
 
     def __init__(self, seed):
@@ -81,11 +56,12 @@ class Shuffled(Serial):
     def finished(self, timeout):
         if self._rng.random() < 0.3:
             return []
-        self._rng.shuffle(self._queue)
-        return [done for _ in range(3) for done in super(Shuffled, self).finished(timeout)]
+        self._rng.shuffle(self.waiting)
+        together = min(3, len(self.waiting))
+        return [done for _ in range(together) for done in super(Shuffled, self).finished(timeout)]
 
 
-class Careless(Serial):
+class Careless(OneByOne):
     """Loses every third job, or all of them."""
 
     def __init__(self, every=3):
@@ -93,29 +69,25 @@ class Careless(Serial):
         self._every = every
         self.submitted = self.lost = 0
 
-    def submit(self, number, job):
+    def submit(self, job):
         self.submitted += 1
-        super().submit(number, job)
+        return super().submit(job)
 
-    def finished(self, timeout):
-        result = []
-        for done in super().finished(timeout):
-            if self.submitted % self._every == 0:
-                self.lost += 1
-                done = Done(done.number, "a worker", None, "power failure")
-            result.append(done)
-        return result
+    def answer(self, number, job):
+        if self.submitted % self._every == 0:
+            self.lost += 1
+            return Answer("a worker", lost="power failure")
+        return super().answer(number, job)
 
 
 @pytest.fixture(scope="module")
 def processes():
-    executor = Processes(2)
-    yield executor
-    executor.close()
+    with workers_of("processes", 2) as workers:
+        yield workers
 
 
-def sharded(problem, executor, shards, dtype="float64", **how):
-    return run_sharded(problem, 1, executor, shards, test_samples=500, dtype=dtype, **how)
+def sharded(problem, workers, shards, dtype="float64", **how):
+    return run_sharded(problem, 1, workers, shards, test_samples=500, dtype=dtype, **how)
 
 
 def whole(problem, dtype="float64"):
@@ -124,12 +96,10 @@ def whole(problem, dtype="float64"):
     return run(problem, 1, engine=engine, test_samples=500, dtype=dtype).result()
 
 
-def batch_of(problem, shards, executor=None):
+def batch_of(problem, shards, workers=None):
     instance = Instance.make(problem, 1)
     batch = training_batch(instance, Threads())
-    return ShardedBatch(
-        **vars(batch), instance=instance, executor=executor or Serial(), shards=shards
-    )
+    return ShardedBatch(**vars(batch), instance=instance, pool=workers or OneByOne(), shards=shards)
 
 
 @pytest.mark.parametrize("problem", slow_after_first(PROBLEMS.values(), 2), ids=PROBLEMS)
@@ -138,7 +108,7 @@ def test_the_record_is_that_of_the_whole_experiment(problem, processes):
     assert expected["status"] == "ok"
     assert 0 < expected["attention_accuracy"] <= 1
     for shards in (1, 2, 5):
-        assert sharded(problem, Serial(), shards).result() == expected
+        assert sharded(problem, OneByOne(), shards).result() == expected
     assert sharded(problem, processes, 2).result() == expected
 
 
@@ -156,15 +126,15 @@ def test_a_float32_record_is_that_of_the_whole_experiment(problem, processes):
 def test_the_record_does_not_depend_on_threads(threads_here, threads):
     expected = whole(MLP)
     threads(threads_here)
-    assert sharded(MLP, Serial(), 3).result() == expected
+    assert sharded(MLP, OneByOne(), 3).result() == expected
     assert torch.get_num_threads() == threads_here
 
 
 def test_the_population_is_not_cut():
     problem = MLP.replace(samples="inf")
-    executor = Careless(every=1)
-    assert sharded(problem, executor, 2).result() == whole(problem)
-    assert executor.submitted == 0
+    workers = Careless(every=1)
+    assert sharded(problem, workers, 2).result() == whole(problem)
+    assert workers.submitted == 0
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -173,27 +143,20 @@ def test_the_order_of_arrival_does_not_matter(seed):
 
 
 def test_lost_work_is_submitted_again():
-    executor = Careless()
-    assert sharded(PARTIAL, executor, 4).result() == whole(PARTIAL)
-    assert executor.lost > 10
+    workers = Careless()
+    assert sharded(PARTIAL, workers, 4).result() == whole(PARTIAL)
+    assert workers.lost > 10
 
 
 def test_it_gives_up_on_work_that_is_always_lost():
-    executor = Careless(every=1)
-    batch = batch_of(ALONE, 1, executor)
+    workers = Careless(every=1)
+    batch = batch_of(ALONE, 1, workers)
     with pytest.raises(RuntimeError, match="lost 6 times: power failure"):
         batch.mean(partial(label_sum, batch.instance))
-    assert executor.submitted == 6
+    assert workers.submitted == 6
     record = sharded(ALONE, Careless(every=1), 3)
     assert record.status is Status.FAILED
     assert record.reason == "RuntimeError: a piece of work was lost 6 times: power failure"
-
-
-def test_leftovers_of_a_failed_sum_are_not_used_in_another():
-    executor = Careless(every=1)
-    assert sharded(ALONE, executor, 5).status is Status.FAILED
-    executor._every = 10**9
-    assert sharded(MLP, executor, 5).result() == whole(MLP)
 
 
 def label_sum(instance, tile):
@@ -219,16 +182,9 @@ def test_progress_counts_every_sample_of_three_passes_once():
 
 
 def test_no_more_than_the_shards_are_under_way():
-    class Counting(Serial):
-        most = 0
-
-        def finished(self, timeout):
-            self.most = max(self.most, len(self._queue))
-            return super().finished(timeout)
-
-    executor = Counting()
-    sharded(ALONE, executor, 3)
-    assert executor.most == 3
+    workers = OneByOne()
+    sharded(ALONE, workers, 3)
+    assert workers.most == 3
 
 
 @pytest.mark.parametrize("samples", [1, 4096, 10**5 + 1, 10**6, 10**7 + 3 * 4096, 10**9 - 1])
@@ -258,19 +214,19 @@ def test_a_piece_comes_back_as_few_nodes(samples, shards):
 
 
 def test_jobs_are_sent_without_the_instance():
-    class Weighing(Serial):
+    class Weighing(OneByOne):
         heaviest = 0
 
-        def submit(self, number, job):
+        def submit(self, job):
             self.heaviest = max(self.heaviest, len(pickle.dumps(job)))
-            super().submit(number, job)
+            return super().submit(job)
 
-    executor = Weighing()
+    workers = Weighing()
     problem = PARTIAL.replace(vocab=2000)
-    assert sharded(problem, executor, 1).attention_accuracy < 1
+    assert sharded(problem, workers, 1).attention_accuracy < 1
     scores = 8 * problem.vocab
     value_matrix = 8 * problem.dim**2
-    assert scores < executor.heaviest < scores + value_matrix + 2000
+    assert scores < workers.heaviest < scores + value_matrix + 2000
 
 
 def test_a_tree_sum_survives_pickle():
@@ -290,7 +246,7 @@ def test_a_worker_keeps_the_last_instance(monkeypatch):
         Instance, "make", lambda *args, **how: made.append(args) or make(*args, **how)
     )
     problem = ALONE.replace(samples=5000)
-    sharded(problem, Serial(), 2)
+    sharded(problem, OneByOne(), 2)
     assert len(made) == 2  # one for the driver and one for its worker
     job = SumOverTiles(problem, 1, "float64", "cpu", range(1), partial(label_sum, Instance))
     job.run()
@@ -299,29 +255,21 @@ def test_a_worker_keeps_the_last_instance(monkeypatch):
 
 def test_shards_must_be_a_whole_number():
     with pytest.raises(ProblemError, match="shards must be a whole number from 1"):
-        sharded(ALONE, Serial(), 0)
-
-
-def test_serial_forgets_its_queue_when_closed():
-    executor = Serial()
-    executor.submit(0, PeakMemory())
-    executor.close()
-    assert executor.finished(0) == []
+        sharded(ALONE, OneByOne(), 0)
 
 
 SCRIPT = """
 import json, sys
 from recallscope import Problem
 from recallscope.sweeps.sharded import run_sharded
-from test_sharded import PeakMemory, Processes
+from recallscope.executors.workers import workers_of
+from test_sharded import PeakMemory
 
-if __name__ == "__main__":
-    executor = Processes(1)
+with workers_of("processes", 1) as workers:
     problem = Problem(**json.loads(sys.argv[1]))
-    run_sharded(problem, 0, executor, 2, test_samples=1000, dtype="float32")
-    executor.submit(0, PeakMemory())
-    print(json.dumps([PeakMemory().run(), executor.finished(9)[0].result]))
-    executor.close()
+    run_sharded(problem, 0, workers, 2, test_samples=1000, dtype="float32")
+    workers.submit(PeakMemory())
+    print(json.dumps([PeakMemory().run(), workers.finished(9)[0][1].result]))
 """
 
 

@@ -6,26 +6,19 @@ import os
 import re
 import resource
 import signal
-import subprocess
-import sys
-import threading
-import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from counting import Counting
-from proc import listening, tree
+from one_by_one import OneByOne
+from proc import command, listening, tree
 from recallscope import CriticalSearch, Problem, ProblemError, Status, Store, run, sweep
 from recallscope.cell import Cell, Settings
-from recallscope.executors import child, processes
-from recallscope.executors.base import Done
+from recallscope.executors.job import Answer, run_job
 from recallscope.executors.limits import Limits
-from recallscope.executors.processes import Processes
-from recallscope.executors.registry import running
-from recallscope.executors.serial import Serial
+from recallscope.executors.workers import workers_of
 from recallscope.store.keys import CellKeys
 from recallscope.sweeps import dispatch, writer
 from recallscope.sweeps.dispatch import run_cells
@@ -70,7 +63,7 @@ def test_a_record_present_is_never_run_again(tmp_path, monkeypatch):
 
 def test_nothing_is_started_if_all_is_known(tmp_path, monkeypatch):
     sweep(CELLS[:2], tmp_path, test_samples=64)
-    monkeypatch.setattr(child.subprocess, "Popen", None)
+    monkeypatch.setattr("recallscope.sweeps.sweep.cell_workers", None)
     assert sweep(CELLS[:2], tmp_path, executor="processes", test_samples=64).ran == 0
 
 
@@ -163,26 +156,29 @@ def test_processes_open_no_port(tmp_path):
 # Faults.
 
 
-class Losing(Serial):
-    """Loses the worker of every task that `lost` says."""
+class Losing(OneByOne):
+    """Loses the worker of every job that `lost` says."""
 
     def __init__(self, lost):
         super().__init__()
         self.lost = lost
 
-    def finished(self, timeout):
-        number, job = self._queue.popleft()
+    def answer(self, number, job):
         if self.lost(number, job):
-            return [Done(number, "gone", None, "its worker was ended by SIGKILL")]
-        return [Done(number, "here", job.run())]
+            return Answer("gone", lost="its worker ended with SIGKILL(-9)")
+        return run_job(job)
 
 
-def test_lost_tasks_are_done_again(undisturbed, tmp_path):
-    sweep(CELLS, tmp_path, executor=Losing(lambda number, _: number % 3 == 0), test_samples=64)
-    assert results(Store(tmp_path).records()) == undisturbed
+def records_of(workers):
+    cells = [Cell(*cell) for cell in CELLS]
+    return [r for done in run_cells(cells, workers, HOW, Limits()) for r in done.records]
 
 
-def test_a_cell_that_kills_its_worker_fails_alone(tmp_path):
+def test_lost_tasks_are_done_again(undisturbed):
+    assert results(records_of(Losing(lambda number, _: number % 3 == 0))) == undisturbed
+
+
+def test_a_cell_that_kills_its_worker_fails_alone():
     """It is found among the others of its task, and is not retried without end."""
     tries = Counter()
 
@@ -190,60 +186,54 @@ def test_a_cell_that_kills_its_worker_fails_alone(tmp_path):
         tries.update(job.cells)
         return CELLS[7] in job.cells
 
-    found = sweep(CELLS, tmp_path, executor=Losing(deadly), test_samples=64)
-    assert found.by_status == {"failed": 1, "ok": 17}
-    (failed,) = (r for r in Store(tmp_path).records() if r.status is Status.FAILED)
-    assert (failed.problem, failed.seed) == CELLS[7]
-    assert failed.reason == "lost 5 times: its worker was ended by SIGKILL"
+    records = records_of(Losing(deadly))
+    (failed,) = (record for record in records if record.status is Status.FAILED)
+    assert (len(records), failed.problem, failed.seed) == (18, *CELLS[7])
+    assert failed.reason == "lost 5 times: its worker ended with SIGKILL(-9)"
     assert tries[CELLS[7]] <= 5 + 5  # alone, and with others during the search for it
+
+
+class Breaking(OneByOne):
+    """Whenever a job has the deadly cell, all that is under way is lost with it."""
+
+    def __init__(self):
+        super().__init__(2)
+        self.failing = Counter()
+
+    def finished(self, timeout):
+        if not any(CELLS[7] in job.cells for _, job in self.waiting):
+            return super().finished(timeout)
+        lost = Answer("gone", lost="the pool broke", suspect=len(self.waiting) > 1)
+        self.failing.update(cell for _, job in self.waiting for cell in job.cells)
+        answers = [(number, lost) for number, _ in self.waiting]
+        self.waiting.clear()
+        return answers
+
+
+def test_cells_that_shared_a_pool_with_a_deadly_one_are_not_blamed():
+    workers = Breaking()
+    records = records_of(workers)
+    (failed,) = (record for record in records if record.status is Status.FAILED)
+    assert (len(records), failed.problem, failed.seed) == (18, *CELLS[7])
+    assert failed.reason == "lost 5 times: the pool broke"
+    del workers.failing[CELLS[7]]
+    assert max(workers.failing.values()) <= 5
 
 
 @pytest.mark.slow
 def test_killed_processes_are_replaced(tmp_path, undisturbed):
-    pool = Processes(2)
     killed = []
 
     def kill(done, total):
-        if done and len(killed) < 6:
-            process = pool._pool[len(killed) % 2].process
-            process.kill()
-            killed.append(process.pid)
+        workers = [pid for pid in tree(os.getpid()) if "loky.backend.popen" in command(pid)]
+        if done and len(killed) < 6 and workers:
+            killed.append(workers[len(killed) % len(workers)])
+            os.kill(killed[-1], signal.SIGKILL)
 
-    found = sweep(CELLS, tmp_path, executor=pool, test_samples=64, progress=kill)
-    pool.close()
+    found = sweep(CELLS, tmp_path, executor="processes", workers=2, test_samples=64, progress=kill)
     assert len(set(killed)) >= 3
     assert found.by_status == {"ok": 18}
     assert results(Store(tmp_path).records()) == undisturbed
-
-
-def test_workers_that_cannot_start_are_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr(processes, "_START", "raise SystemExit(7)")
-    with pytest.raises(RuntimeError, match="end before they begin, with code 7"):
-        sweep(CELLS, tmp_path, executor="processes", test_samples=64)
-
-
-def test_workers_end_with_their_driver():
-    code = (
-        "import time\n"
-        "from recallscope import Problem\n"
-        "from recallscope.cell import *\n"
-        "from recallscope.executors.limits import Limits\n"
-        "from recallscope.executors.processes import Processes\n"
-        "from recallscope.sweeps.jobs import *\n"
-        "pool = Processes(1, preload=['recallscope.sweeps.jobs'])\n"
-        "long = Problem(vocab=2000, samples=10**9, dim=32, length=16)\n"
-        "pool.submit(0, RunCells((Cell(long, 0),), Settings(), Limits()))\n"
-        "while not pool._pool[0].ready: pool.finished(0.1)\n"
-        "print(pool._pool[0].process.pid, flush=True); time.sleep(600)\n"
-    )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as driver:
-        worker = int(driver.stdout.readline())
-        os.kill(worker, 0)
-        driver.kill()
-    deadline = time.monotonic() + 60  # of hours of work; no exact time is promised
-    while Path(f"/proc/{worker}").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{worker}").exists()
 
 
 def test_a_disk_that_fills_up_costs_only_what_was_not_written(tmp_path, undisturbed, monkeypatch):
@@ -314,54 +304,12 @@ def test_a_cell_that_needs_too_much_memory_has_failed(tmp_path):
     assert failed.reason == "needed more than the limit of 0.0931 GiB of memory"
 
 
-def test_limits_leave_nothing_behind():
-    before = signal.getsignal(signal.SIGALRM)
+def test_a_limit_of_memory_leaves_nothing_behind():
     memory = resource.getrlimit(resource.RLIMIT_DATA)
     cells = (Cell(PROBLEM, 0),)
-    (record,) = RunCells(cells, HOW, Limits(seconds=60, memory=2e9)).run()
+    (record,) = RunCells(cells, HOW, Limits(memory=2e9)).run()
     assert record.status is Status.OK
-    assert signal.getsignal(signal.SIGALRM) is before
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     assert resource.getrlimit(resource.RLIMIT_DATA) == memory
-
-
-def test_a_limit_of_time_in_a_thread_is_refused():
-    errors = []
-
-    def call():
-        try:
-            RunCells((Cell(PROBLEM, 0),), HOW, Limits(seconds=1)).run()
-        except ProblemError as error:
-            errors.append(str(error))
-
-    thread = threading.Thread(target=call)
-    thread.start()
-    thread.join()
-    assert errors == ["a time limit works in the main thread only; leave it out here"]
-
-
-def test_a_sweep_in_a_thread_may_have_a_limit_of_time(tmp_path):
-    """A process runs its cells in its main thread."""
-    thread = threading.Thread(target=lambda: sweep(CELLS[:2], tmp_path, time_limit=60))
-    thread.start()
-    thread.join()
-    assert {record.status for record in Store(tmp_path).records()} == {Status.OK}
-
-
-def test_a_job_that_a_worker_cannot_read_is_lost(tmp_path):
-    """Its class raises an error when it is unpickled."""
-    pool = Processes(1)
-    pool.submit(0, Unreadable())
-    done = []
-    while not done:
-        done = pool.finished(1)
-    pool.close()
-    assert done[0].lost.startswith("ValueError: invalid literal")
-
-
-class Unreadable:
-    def __reduce__(self):
-        return (int, ("no number",))
 
 
 def test_fail_fast_stops_and_keep_going_does_not(tmp_path, monkeypatch):
@@ -378,10 +326,9 @@ def test_fail_fast_stops_and_keep_going_does_not(tmp_path, monkeypatch):
 def test_an_executor_works_after_a_sweep_that_was_stopped(tmp_path, undisturbed):
     """Late results are not taken for those of the next sweep."""
     broken = [(PROBLEM.replace(regime="literal", eta=1e37, gamma=1e37), s) for s in range(9)]
-    executor = Serial()
-    sweep(broken, tmp_path / "a", executor=executor, fail_fast=True, test_samples=64)
-    assert executor._queue
-    sweep(CELLS, tmp_path / "b", executor=executor, test_samples=64)
+    with ThreadPoolExecutor(2) as executor:
+        sweep(broken, tmp_path / "a", executor=executor, fail_fast=True, test_samples=64)
+        sweep(CELLS, tmp_path / "b", executor=executor, test_samples=64)
     assert results(Store(tmp_path / "b").records()) == undisturbed
 
 
@@ -392,10 +339,10 @@ def test_tiny_cells_travel_many_to_a_task_and_large_ones_alone(monkeypatch):
     """The time that a task may take is set to a value that suits slow and fast machines."""
     sizes = []
 
-    class Watching(Serial):
-        def submit(self, number, job, seconds=None):
+    class Watching(OneByOne):
+        def submit(self, job):
             sizes.append(len(job.cells))
-            super().submit(number, job)
+            return super().submit(job)
 
     cells = [Cell(PROBLEM, seed) for seed in range(100)]
     monkeypatch.setattr("recallscope.sweeps.dispatch._TASK_SECONDS", 60.0)
@@ -411,7 +358,7 @@ def test_tiny_cells_travel_many_to_a_task_and_large_ones_alone(monkeypatch):
 @pytest.mark.slow
 def test_few_tasks_are_under_way_and_no_more_than_memory_allows():
     cells = [Cell(PROBLEM, seed) for seed in range(400)]
-    roomy, cramped = Counting(1e12), Counting(5e8)
+    roomy, cramped = OneByOne(4, 1e12), OneByOne(4, 5e8)
     for executor in (roomy, cramped):
         assert sum(len(d.records) for d in run_cells(cells, executor, HOW, Limits())) == 400
     assert (roomy.most, cramped.most) == (8, 1)
@@ -420,10 +367,10 @@ def test_few_tasks_are_under_way_and_no_more_than_memory_allows():
 def test_the_time_of_cells_that_do_not_run_is_no_estimate_for_others():
     sizes = []
 
-    class Watching(Serial):
-        def submit(self, number, job, seconds=None):
+    class Watching(OneByOne):
+        def submit(self, job):
             sizes.append(len(job.cells))
-            super().submit(number, job)
+            return super().submit(job)
 
     huge = PROBLEM.replace(vocab=10**6, dim=10**6)
     cells = [*(Cell(huge, s) for s in range(5)), *(Cell(PROBLEM, s) for s in range(300))]
@@ -443,7 +390,7 @@ def test_the_driver_does_not_read_ahead():
             seed += 1
 
     done = 0
-    for finished in run_cells(without_end(), Serial(), HOW, Limits()):
+    for finished in run_cells(without_end(), OneByOne(), HOW, Limits()):
         done += len(finished.records)
         assert len(taken) <= done + 2 * 1000
         if done > 100:
@@ -454,7 +401,7 @@ def test_runs_come_back_in_the_order_asked(tmp_path):
     store = Store(tmp_path)
     backwards = CELLS[::-1]
     for _ in range(2):
-        with running("processes", 2) as executor:
+        with workers_of("processes", 2) as executor:
             records = run_all(backwards, executor, HOW, lambda *done: None, store=store)
         assert [(record.problem, record.seed) for record in records] == backwards
     assert rows_of(store) == 18
@@ -484,12 +431,12 @@ def test_searches_find_the_same_alone_together_and_resumed(tmp_path):
             raise StopError
 
     with pytest.raises(StopError):
-        run_searches(searches(), Serial(), HOW, stop, store=store)
+        run_searches(searches(), OneByOne(), HOW, stop, store=store)
     kept = rows_of(store)
     assert kept > 0
     for executor in ("serial", "processes"):
         together = searches()
-        with running(executor) as pool:
+        with workers_of(executor) as pool:
             run_searches(together, pool, HOW, lambda *done: None, store=store)
         assert [search.result().to_dict() for search in together] == expected
     assert is_sound(store)
@@ -505,7 +452,7 @@ def test_searches_of_one_problem_share_what_was_run(tmp_path):
         for target in (0.5, 0.9)
         for seed in (0, 1, 5)
     ]
-    run_searches(several, Serial(), HOW, lambda *done: None, store=store)
+    run_searches(several, OneByOne(), HOW, lambda *done: None, store=store)
     assert all(search.done for search in several)
     assert is_sound(store)
 
@@ -513,7 +460,7 @@ def test_searches_of_one_problem_share_what_was_run(tmp_path):
 def test_two_searches_that_ask_for_the_same_run_it_once(tmp_path):
     store = Store(tmp_path)
     equal = [CriticalSearch(PROBLEM.replace(vocab=64, dim=48), budget=8) for _ in range(2)]
-    run_searches(equal, Serial(), HOW, lambda *done: None, store=store)
+    run_searches(equal, OneByOne(), HOW, lambda *done: None, store=store)
     assert equal[0].result() == equal[1].result()
     assert rows_of(store) == 8
     assert is_sound(store)

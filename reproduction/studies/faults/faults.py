@@ -4,15 +4,16 @@
 
 A sweep of small cells is run again and again on a store, by real processes: workers, drivers and
 raylets are killed, drivers are interrupted or killed in the midst of a commit, files are damaged,
-disks fill up or become read-only, clocks jump and two drivers run at once. Workers are stopped,
-cells exceed their time limit, and a sweep has 900 MB. After every fault the store is read: no
-record may be lost, doubled or corrupt. When the sweep is complete its records must equal, bit for
-bit, those of a sweep without faults. Some kinds need more than every machine has: mounting a small
-disk and making a control group need root, clocks need a C compiler. Kinds that are left out are
-listed.
+disks fill up or become read-only, clocks jump, two drivers run at once, and two change the schema
+at once. Cells exceed their time limit, and a sweep has 900 MB. After every fault the store is
+read: no record may be lost, doubled or corrupt. When the sweep is complete its records must equal,
+bit for bit, those of a sweep without faults. Some kinds need more than every machine has: mounting
+a small disk and making a control group need root, clocks need a C compiler. Kinds that are left
+out are listed.
 
 A commit is a file of rows and then an entry of the log. A kill in the midst of one counts only if
-the file is there afterwards, and no entry names it.
+the file is there afterwards, and no entry names it. Other kills come at a random moment after the
+driver has imported what it needs.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ from deltalake import DeltaTable
 
 from recallscope import Store
 from recallscope.common.csv_files import write_csv
-from recallscope.executors.base import Done, Executor, Job, numbers
+from recallscope.executors.job import Answer, Job
+from recallscope.executors.limits import Limits
+from recallscope.executors.workers import Workers
 from recallscope.sweeps.jobs import cell_workers
 from recallscope.sweeps.spec import read_sweep
 from reproduction.studies.faults.clock import set_clock, wrong_clock
@@ -63,7 +66,20 @@ samples = 64
 [grid]
 vocab = [64, 200000]
 """
+OTHER_SWEEP = """
+seeds = 20
+test_samples = 256
+[problem]
+vocab = 64
+samples = 100
+dim = 16
+length = 4
+learner = "adam"
+steps = 5
+batch = 32
+"""
 MEMORY = 900 * 10**6  # bytes
+WORKER, RAY_WORKER = "loky.backend.popen", "ray::"
 PATIENCE = 120.0  # seconds that a driver may take to end
 LATEST = 2.0  # seconds after its limit that a cell may still run
 
@@ -73,7 +89,9 @@ class TroubleError(AssertionError):
 
 
 COMMITS_OFTEN = """
-from recallscope.sweeps import dispatch, writer
+from recallscope.common.interrupts import interrupts_obeyed
+with interrupts_obeyed(130):  # as the command does before it imports torch
+    from recallscope.sweeps import dispatch, writer
 writer._FIRST_COMMIT = writer._BETWEEN_COMMITS = 0.05
 dispatch._TASK_SECONDS = 0.05
 from recallscope.cli.main import main
@@ -128,6 +146,12 @@ class Driver:
             return True
         return False
 
+    def has_torch(self) -> bool:
+        """Whether it has imported torch."""
+        with suppress(OSError):
+            return "libtorch" in Path(f"/proc/{self.pid}/maps").read_text()
+        return False
+
     def family(self, *words: str) -> list[int]:
         """Descendants, and workers of Ray, whose command line has one of the words."""
         children: dict[int, list[int]] = defaultdict(list)
@@ -147,12 +171,12 @@ class Driver:
         return found
 
 
-def wait_for(workers: Executor, job: Job, seconds: float) -> Done:
-    """What comes of one task with a limit of time."""
-    workers.submit(next(numbers), job, seconds)
+def wait_for(workers: Workers, job: Job) -> Answer:
+    """What comes of one job."""
+    workers.submit(job)
     while not (done := workers.finished(1.0)):
         pass
-    return done[0]
+    return done[0][1]
 
 
 def results(store: Path | str) -> dict:
@@ -173,8 +197,11 @@ def tail(log: Path) -> str:
 class Trial:
     """One store from its first record to its last, with faults on the way."""
 
-    def __init__(self, folder: Path, expected: dict, rng: random.Random, counts: Counter) -> None:
+    def __init__(
+        self, folder: Path, expected: dict, of_other: dict, rng: random.Random, counts: Counter
+    ) -> None:
         self.folder, self.expected, self.rng, self.counts = folder, expected, rng, counts
+        self.of_other = of_other
         self.store = folder / "store"
         self.file = folder / "sweep.toml"
         self.file.write_text(SWEEP)
@@ -189,8 +216,9 @@ class Trial:
         executor = executor or self.rng.choice(["serial", "serial", "processes"])
         return Driver(self.store, self.file, executor, self.log, **more)
 
-    def check(self) -> int:
+    def check(self, expected: dict | None = None) -> int:
         """Read the store and check it; how many records it has."""
+        expected = expected or self.expected
         if not Store(self.store).exists():
             return 0
         have = results(self.store)
@@ -199,8 +227,8 @@ class Trial:
             self.twice = rows - len(have)
         if rows != len(have) + self.twice:
             raise TroubleError(f"{rows} rows of {len(have)} records; {tail(self.log)}")
-        if other := unequal(have, self.expected):
-            raise TroubleError(f"another record: {have[other[0]]} for {self.expected[other[0]]}")
+        if other := unequal(have, expected):
+            raise TroubleError(f"another record: {have[other[0]]} for {expected.get(other[0])}")
         lost = self.seen - set(have)
         if lost:
             raise TroubleError(f"{len(lost)} records were lost")
@@ -219,18 +247,24 @@ class Trial:
     def pause(self, longest: float = 1.2) -> None:
         time.sleep(self.rng.uniform(0, longest))
 
+    def begin(self, driver: Driver) -> None:
+        """Wait until a driver has imported torch, and a random while more."""
+        while driver.code is None and not driver.has_torch():
+            time.sleep(0.02)
+        self.pause(1.0)
+
     # The faults. Each starts a driver, disturbs it, and leaves a store that resumes.
 
     def kill_driver(self) -> None:
         driver = self.driver()
-        self.pause()
+        self.begin(driver)
         self.counts["driver killed"] += driver.send(signal.SIGKILL)
         driver.wait()
         self.check()
 
     def interrupt_driver(self) -> None:
         driver = self.driver()
-        self.pause(2.0)
+        self.begin(driver)
         if driver.send(signal.SIGINT):
             self.counts["Ctrl-C"] += 1
             self.stops.append(driver.wait())
@@ -243,69 +277,30 @@ class Trial:
         driver = self.driver("processes")
         while driver.code is None:
             self.pause(0.4)
-            for worker in driver.family("recallscope.executors.process_worker")[
-                : self.rng.randint(1, 2)
-            ]:
+            for worker in driver.family(WORKER)[: self.rng.randint(1, 2)]:
                 with suppress(ProcessLookupError):
                     os.kill(worker, signal.SIGKILL)
                     self.counts["worker killed"] += 1
-            time.sleep(self.rng.choice([1.0, 8.0]))  # time to get on, or not
+            time.sleep(self.rng.choice([0.3, 2.0]))  # time to get on, or not
         if driver.code not in (0, 1):
             raise TroubleError(
                 f"killed workers ended the driver with {driver.code}: {tail(self.log)}"
             )
         self.check()
 
-    def stop_workers(self) -> None:
-        self.stop_and_wait("processes", {"worker stopped": ("executors.process_worker",)})
-
-    def stop_ray(self) -> None:
-        targets = {
-            "Ray worker stopped": ("ray::_WorkerActor", "default_worker"),
-            "raylet stopped": ("raylet/raylet",),
-            "GCS stopped": ("gcs_server",),
-            "driver of Ray stopped": ("executors.ray_driver",),
-            "agent of Ray stopped": ("ray::DashboardAgent", "ray::RuntimeEnvAgent"),
-        }
-        self.stop_and_wait("ray", targets)
-
-    def stop_and_wait(self, executor: str, targets: dict[str, tuple[str, ...]]) -> None:
-        """Stop processes for good; the sweep must finish nevertheless."""
-        # Run everything again, or there is no time for faults.
-        shutil.rmtree(self.store, ignore_errors=True)
-        self.seen = set()
-        driver = self.driver(executor)
-        for _ in range(self.rng.randint(1, 3)):
-            while driver.code is None and not driver.family("process_worker", "ray::"):
-                time.sleep(0.05)
-            self.pause(3.0)
-            name = self.rng.choice(list(targets))
-            for pid in self.rng.sample(found := driver.family(*targets[name]), min(1, len(found))):
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGSTOP)
-                    self.counts[name] += 1
-            time.sleep(self.rng.choice([1.0, 4.0]))
-        driver.wait()
-        if driver.code != 0:
-            raise TroubleError(f"stopped processes: {driver.code}: {tail(self.log)}")
-        self.check()
-
     def outlive_limit(self) -> None:
         self.be_late(self.rng.choice(["serial", "processes"]))
 
-    def outlive_limit_on_ray(self) -> None:
-        self.be_late("ray")
-
     def be_late(self, executor: str) -> None:
         """A worker is in the midst of one long product when its time is over."""
-        with cell_workers(executor, 1) as workers:
+        limit = self.rng.uniform(1.0, 2.0)
+        with cell_workers(executor, 1, limits=Limits(seconds=limit)) as workers:
             for _ in range(2):
-                wait_for(workers, OneProduct(16), 60)  # the worker is up
-                limit = self.rng.uniform(0.5, 2.0)
+                wait_for(workers, OneProduct(16))  # the worker is up
                 started = time.monotonic()
-                done = wait_for(workers, OneProduct(10_000), limit)
+                done = wait_for(workers, OneProduct(10_000))
                 self.late.append(time.monotonic() - started - limit)
-                if not done.timed_out or self.late[-1] > LATEST:
+                if not done.late or self.late[-1] > LATEST:
                     raise TroubleError(f"{self.late[-1]:.1f} s late on {executor}: {done}")
                 self.counts[f"limit outlived, {executor}"] += 1
 
@@ -364,6 +359,23 @@ class Trial:
         self.check()
         self.at_once = False
 
+    def change_schema(self) -> None:
+        """Two drivers whose problems have other fields create a store at once."""
+        shutil.rmtree(self.store, ignore_errors=True)
+        self.seen, self.at_once = set(), True
+        other = self.folder / "other.toml"
+        other.write_text(OTHER_SWEEP)
+        drivers = [self.driver("serial"), Driver(self.store, other, "serial", self.log)]
+        for driver in drivers:
+            driver.wait()
+        if {driver.code for driver in drivers} != {0}:
+            raise TroubleError(f"two schemas: {[d.code for d in drivers]}: {tail(self.log)}")
+        self.counts["schema changed by two at once"] += 1
+        if self.check(self.expected | self.of_other) != len(self.expected) + len(self.of_other):
+            raise TroubleError("records are missing after a change of schema")
+        shutil.rmtree(self.store)
+        self.seen, self.at_once = set(), False
+
     def two_drivers(self) -> None:
         """Two drivers run the same sweep at once, and a cell that both have run counts once."""
         self.at_once = True
@@ -397,12 +409,18 @@ class Trial:
         self.check()
 
     def fill_disk(self) -> None:
+        if not self.store.exists():
+            self.kill_driver()
+        if not self.store.exists():
+            return
         used = sum(-(-file.stat().st_size // 4096) * 4 for file in self.store.rglob("*"))
         with small_disk(self.folder, kilobytes=used + self.rng.randint(12, 150)) as disk:
             shutil.copytree(self.store, disk / "store", dirs_exist_ok=True)
             self.on_disk(disk, "disk full", lambda: mount("remount,size=64m", disk))
 
     def make_read_only(self) -> None:
+        if not self.store.exists():
+            return
         with small_disk(self.folder, kilobytes=65_536) as disk:
             shutil.copytree(self.store, disk / "store", dirs_exist_ok=True)
             driver = Driver(disk / "store", self.file, "serial", self.log)
@@ -444,28 +462,36 @@ class Trial:
         self.check()
 
     def kill_ray(self) -> None:
-        """Threads, the raylet, the GCS or the driver of a sweep on Ray."""
+        """Workers, the raylet, the GCS or the driver of a sweep on Ray.
+
+        Without a raylet or GCS the driver may end with an error, and the next one goes on.
+        """
+        shutil.rmtree(self.store, ignore_errors=True)  # or there is no time for faults
+        self.seen = set()
         driver = self.driver("ray")
         targets = {
-            "Ray worker killed": ("ray::_WorkerActor", "default_worker"),
+            "Ray worker killed": ("ray::_call", "ray::IDLE", "default_worker"),
             "agent of Ray killed": ("ray::DashboardAgent", "ray::RuntimeEnvAgent"),
             "raylet killed": ("raylet/raylet",),
             "GCS killed": ("gcs_server",),
         }
-        while driver.code is None and not driver.family("ray::"):
+        vital = ("raylet killed", "agent of Ray killed", "GCS killed")
+        while driver.code is None and not Store(self.store).exists():
             time.sleep(0.05)
-        for _ in range(self.rng.randint(1, 4)):
-            name = self.rng.choice([*targets, "Ray worker killed", "raylet killed"])
-            self.pause(1.0)
+        died = False
+        for _ in range(self.rng.randint(2, 5)):
+            name = self.rng.choice([*targets, *["Ray worker killed"] * 4])
+            self.pause(0.5)
             for pid in self.rng.sample(found := driver.family(*targets[name]), min(1, len(found))):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                     self.counts[name] += 1
-            time.sleep(self.rng.choice([0.3, 6.0]))
-        if self.rng.random() < 0.5:
+                    died = died or name in vital
+            time.sleep(self.rng.choice([0.3, 2.0]))
+        if self.rng.random() < 0.3:
             self.counts["driver on Ray killed"] += driver.send(signal.SIGKILL)
         driver.wait()
-        if driver.code not in (0, -signal.SIGKILL):
+        if driver.code not in (0, -signal.SIGKILL) and not died:
             raise TroubleError(f"a sweep on Ray ended with {driver.code}: {tail(self.log)}")
         self.check()
 
@@ -528,20 +554,18 @@ def mount(options: str, disk: Path, check: bool = True) -> bool:
 def kinds(with_ray: bool) -> tuple[dict[str, int], list[str]]:
     """The faults that this machine allows, with their weights, and what is left out."""
     weights = {
-        "kill_driver": 6,
-        "interrupt_driver": 6,
-        "kill_workers": 2,
-        "kill_in_a_commit": 4,
+        "kill_driver": 12,
+        "interrupt_driver": 8,
+        "kill_workers": 5,
+        "kill_in_a_commit": 12,
         "damage_a_file": 4,
-        "two_drivers": 5,
+        "two_drivers": 3,
+        "change_schema": 2,
         "jump_clock": 1,
-        "fill_disk": 3,
-        "make_read_only": 3,
+        "fill_disk": 6,
+        "make_read_only": 2,
         "kill_ray": 1,
-        "stop_workers": 1,
-        "stop_ray": 1,
         "outlive_limit": 1,
-        "outlive_limit_on_ray": 1,
         "small_memory": 1,
     }
     out = []
@@ -559,7 +583,7 @@ def kinds(with_ray: bool) -> tuple[dict[str, int], list[str]]:
     except PermissionError:
         out.append("small_memory")
     if not with_ray:
-        out += ["kill_ray", "stop_ray", "outlive_limit_on_ray"]
+        out.append("kill_ray")
     return {name: weight for name, weight in weights.items() if name not in out}, out
 
 
@@ -580,6 +604,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--faults", type=int, default=1000)
+    parser.add_argument("--minutes", type=float, default=120.0, help="begin no sweep after this")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--csv", help="write the counts to a table")
     parser.add_argument("--no-ray", action="store_true")
@@ -598,13 +623,16 @@ def main() -> None:
         first = Path(top) / "undisturbed"
         first.mkdir()
         expected = undisturbed(first)
+        second = Path(top) / "undisturbed other"
+        second.mkdir()
+        of_other = undisturbed(second, OTHER_SWEEP)
         print(f"{len(expected)} cells; faults: {', '.join(weights)}", flush=True)
         if left_out:
             print(f"not possible here: {', '.join(left_out)}", flush=True)
-        while counts.total() < given.faults:
+        while counts.total() < given.faults and time.monotonic() < started + 60 * given.minutes:
             folder = Path(top) / str(trials)
             folder.mkdir()
-            trial = Trial(folder, expected, rng, counts)
+            trial = Trial(folder, expected, of_other, rng, counts)
             for _ in range(rng.randint(3, 8)):
                 fault = rng.choices(list(weights), list(weights.values()))[0]
                 try:

@@ -81,7 +81,7 @@ class Cluster:
         token.write_text(secrets.token_hex(32))
         self.secret = secrets.token_hex(16)
         self.environment = {
-            **{name: value for name, value in QUIET.items() if value},
+            **QUIET,
             **HEALTH,
             "OMP_NUM_THREADS": "1",
             "RAY_AUTH_MODE": "token",
@@ -169,9 +169,16 @@ class Cluster:
 class Trial:
     """One sweep from its first record to its last, with faults on the way."""
 
-    def __init__(self, cluster: Cluster, number: int, expected: dict, rng: random.Random) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        number: int,
+        expected: dict,
+        rng: random.Random,
+        kinds: list[str],
+    ) -> None:
         self.cluster, self.lan, self.expected, self.rng = cluster, cluster.lan, expected, rng
-        self.kind = rng.choice(["folder", "s3"])
+        self.kind = rng.choice(kinds)
         self.disk = cluster.folder / ("shared" if self.kind == "folder" else "objects") / "disk"
         name = f"facts-{number}"
         self.store = str(self.disk / name) if self.kind == "folder" else f"s3://bucket/{name}"
@@ -374,6 +381,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=150, help="of each of the 18 problems")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--csv", help="write the counts to a table")
+    parser.add_argument("--store", action="append", choices=["folder", "s3"])
     parser.add_argument("--only", action="append", help="a fault by its name; repeatable")
     given = parser.parse_args()
     if (folder := namespaces.inside()) is None:
@@ -405,7 +413,7 @@ def inject(cluster: Cluster, expected: dict, given: argparse.Namespace) -> None:
         return injected >= given.faults or time.monotonic() - started > 60 * given.minutes
 
     while not late():
-        trial = Trial(cluster, trials, expected, rng)
+        trial = Trial(cluster, trials, expected, rng, given.store or ["folder", "s3"])
         try:
             while not late() and trial.ready():
                 time.sleep(rng.uniform(0.0, 2.0))

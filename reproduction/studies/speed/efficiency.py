@@ -3,8 +3,9 @@
     speed/efficiency --csv efficiency.csv
 
 Two processes that do nothing but call `run` one seed after another are the yardstick. The same
-cells are then swept by processes and by Ray into a new store. All take turns, in one run of this
-script; starting is timed apart. An efficiency is the bare loops' time over the sweep's.
+cells are then swept by processes, a local Dask cluster and Ray into a new store. All take turns, in
+one run of this script; starting is timed apart. An efficiency is the bare loops' time over the
+sweep's.
 """
 
 from __future__ import annotations
@@ -17,23 +18,25 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from unittest.mock import patch
 
 from recallscope import Problem, sweep
 from recallscope.cell import Cell, Settings
 from recallscope.common.csv_files import write_csv
-from recallscope.executors.base import Executor
 from recallscope.executors.limits import Limits
-from recallscope.executors.processes import Processes
-from recallscope.executors.ray import RayExecutor
-from recallscope.sweeps.jobs import RunCells
+from recallscope.executors.workers import Workers, workers_of
+from recallscope.sweeps.jobs import RunCells, cell_workers
 
 WORKERS = 2
 KINDS = {
-    "50 ms": (Problem(vocab=1024, samples=28000, dim=96, length=16), 240),
-    "tiny": (Problem(vocab=16, samples=32, dim=8, length=4), 6000),
+    "0.5 s": (Problem(vocab=1024, samples=420_000, dim=96, length=16), 60),
+    "tiny": (Problem(vocab=16, samples=32, dim=8, length=4), 1500),
 }
+BY = ("processes", "dask", "ray")
 LOOP = """
-import sys, time, torch
+import json, sys, time, torch
 torch.set_num_threads(1)
 from recallscope import Problem, run
 problem = Problem.from_dict(json.loads(sys.argv[1]))
@@ -75,27 +78,42 @@ def bare(problem: Problem, cells: int) -> float:
     return max(float(loop.communicate()[0]) for loop in loops)
 
 
-def swept(problem: Problem, cells: int, executor: Executor) -> float:
+def swept(problem: Problem, cells: int, pool: Workers) -> float:
     """Seconds that the sweep takes with workers that are there already."""
-    with tempfile.TemporaryDirectory() as folder:
+    there = patch("recallscope.sweeps.sweep.cell_workers", lambda *executor: nullcontext(pool))
+    with tempfile.TemporaryDirectory() as folder, there:
         started = time.perf_counter()
-        found = sweep(((problem, seed) for seed in range(cells)), folder, executor=executor)
+        found = sweep(((problem, seed) for seed in range(cells)), folder, progress=False)
         seconds = time.perf_counter() - started
     assert found.by_status == {"ok": cells}
     return seconds
 
 
-def start(make: type[Processes] | type[RayExecutor]) -> tuple[Executor, float]:
-    """Threads that have all done something, and the seconds until then."""
-    started = time.perf_counter()
-    executor: Executor = make(WORKERS)
+@contextmanager
+def started(name: str) -> Iterator[Workers]:
+    """Workers that have all done something."""
+    if name == "dask":
+        from distributed import Client
+
+        with (
+            Client(n_workers=WORKERS, threads_per_worker=1, dashboard_address=None) as client,
+            workers_of(client.get_executor(), WORKERS) as pool,
+        ):
+            warm_up(pool)
+            yield pool
+    else:
+        with cell_workers(name, WORKERS) as pool:
+            warm_up(pool)
+            yield pool
+
+
+def warm_up(pool: Workers) -> None:
     problem = KINDS["tiny"][0]
-    for number in range(2 * WORKERS):
-        executor.submit(number, RunCells((Cell(problem, number),), Settings(), Limits()))
     left = 2 * WORKERS
+    for number in range(left):
+        pool.submit(RunCells((Cell(problem, number),), Settings(), Limits()))
     while left:
-        left -= len(executor.finished(1.0))
-    return executor, time.perf_counter() - started
+        left -= len(pool.finished(1.0))
 
 
 def main() -> None:
@@ -110,27 +128,28 @@ def main() -> None:
         for kind, (problem, cells) in KINDS.items():
             rows.append({"turn": turn, "cells": kind, "by": "bare loops", "start": None})
             rows[-1]["seconds"] = bare(problem, cells)
-        for name, make in (("processes", Processes), ("ray", RayExecutor)):
-            executor, begin = start(make)
-            for kind, (problem, cells) in KINDS.items():
-                rows.append({"turn": turn, "cells": kind, "by": name, "start": begin})
-                rows[-1]["seconds"] = swept(problem, cells, executor)
-            executor.close()
+        for name in BY:
+            began = time.perf_counter()
+            with started(name) as pool:
+                begin = time.perf_counter() - began
+                for kind, (problem, cells) in KINDS.items():
+                    rows.append({"turn": turn, "cells": kind, "by": name, "start": begin})
+                    rows[-1]["seconds"] = swept(problem, cells, pool)
         print(f"turn {turn + 1} of {given.turns} done", flush=True)
     for kind, (_, cells) in KINDS.items():
         times = {
             name: [row["seconds"] for row in rows if (row["cells"], row["by"]) == (kind, name)]
-            for name in ("bare loops", "processes", "ray")
+            for name in ("bare loops", *BY)
         }
         middle = {name: statistics.median(each) for name, each in times.items()}
         print(f"{kind} cells: {1000 * WORKERS * middle['bare loops'] / cells:.2f} ms each, bare")
-        for name in ("processes", "ray"):
+        for name in BY:
             by_turn = [a / b for a, b in zip(times["bare loops"], times[name], strict=True)]
             print(
                 f"  {name}: efficiency {middle['bare loops'] / middle[name]:.3f}, turn by turn "
                 f"{' '.join(f'{each:.3f}' for each in by_turn)}"
             )
-    for name in ("processes", "ray"):
+    for name in BY:
         begins = sorted({row["start"] for row in rows if row["by"] == name})
         print(f"start of {name}: {begins[0]:.1f} to {begins[-1]:.1f} s")
     if given.csv:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from recallscope.api.run_options import runner
 from recallscope.cell import check_amount
 from recallscope.common.progress_bar import ProgressCallback
-from recallscope.executors.base import Executor
+from recallscope.executors.workers import ExecutorLike
 from recallscope.measurement import ablation
 from recallscope.measurement.ablation import Ablations
 from recallscope.models.embeddings import Embeddings
@@ -35,7 +35,7 @@ def ablate(
     dtype: str = "float32",
     device: str = "cpu",
     embeddings: Embeddings | None = None,
-    executor: str | Executor = "serial",
+    executor: ExecutorLike = "serial",
     workers: int | None = None,
     address: str | None = None,
     store: str | Path | Store | None = None,
@@ -60,7 +60,8 @@ def ablate(
         dtype: 'float32', or 'float64' for twice the time and memory.
         device: where torch computes.
         embeddings: your own arrays, if the problem names them.
-        executor: 'serial', 'processes', 'ray', or your `Executor`.
+        executor: 'serial', 'processes', 'ray', a `concurrent.futures.Executor`, or a function
+            that makes one.
         workers: how many workers; as many as there are cores if None.
         address: of a Ray cluster; None starts a private one on this machine.
         store: a folder or an address: what it has is not run again, and what is run is kept there.

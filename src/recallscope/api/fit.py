@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope.api.run_options import AxisLike, axis_from, runner
 from recallscope.common.progress_bar import ProgressCallback
-from recallscope.executors.base import Executor
+from recallscope.executors.workers import ExecutorLike
 from recallscope.measurement.axis import check_varied
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.measurement.scaling import Scaling, one_at_a_time, scaling_of
@@ -42,7 +42,7 @@ def fit(
     dtype: str = "float32",
     device: str = "cpu",
     embeddings: Embeddings | None = None,
-    executor: str | Executor = "serial",
+    executor: ExecutorLike = "serial",
     workers: int | None = None,
     address: str | None = None,
     store: str | Path | Store | None = None,
@@ -76,7 +76,8 @@ def fit(
         dtype: 'float32', or 'float64' for twice the time and memory.
         device: where torch computes.
         embeddings: your own arrays, if the problem names them.
-        executor: 'serial', 'processes', 'ray', or your `Executor`.
+        executor: 'serial', 'processes', 'ray', a `concurrent.futures.Executor`, or a function
+            that makes one.
         workers: how many workers; as many as there are cores if None.
         address: of a Ray cluster; None starts a private one on this machine.
         store: a folder or an address: what it has is not run again, and what is run is kept there.

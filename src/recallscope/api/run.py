@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from recallscope.api.run_options import Runner, runner
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
-from recallscope.executors.base import Executor
+from recallscope.executors.workers import ExecutorLike
 from recallscope.experiment.run import run_together
 from recallscope.measurement.run_result import RunResult
 from recallscope.models.embeddings import Embeddings
@@ -33,7 +33,7 @@ def run(
     dtype: str = ...,
     device: str = ...,
     embeddings: Embeddings | None = ...,
-    executor: str | Executor = ...,
+    executor: ExecutorLike = ...,
     workers: int | None = ...,
     address: str | None = ...,
     store: str | Path | Store | None = ...,
@@ -56,7 +56,7 @@ def run(
     dtype: str = ...,
     device: str = ...,
     embeddings: Embeddings | None = ...,
-    executor: str | Executor = ...,
+    executor: ExecutorLike = ...,
     workers: int | None = ...,
     address: str | None = ...,
     store: str | Path | Store | None = ...,
@@ -78,7 +78,7 @@ def run(
     dtype: str = "float32",
     device: str = "cpu",
     embeddings: Embeddings | None = None,
-    executor: str | Executor = "serial",
+    executor: ExecutorLike = "serial",
     workers: int | None = None,
     address: str | None = None,
     store: str | Path | Store | None = None,
@@ -106,7 +106,8 @@ def run(
         dtype: 'float32', or 'float64' for twice the time and memory.
         device: where torch computes.
         embeddings: your own arrays, if the problem names them.
-        executor: 'serial', 'processes', 'ray', or your `Executor`.
+        executor: 'serial', 'processes', 'ray', a `concurrent.futures.Executor`, or a function
+            that makes one.
         workers: how many workers; as many as there are cores if None.
         address: of a Ray cluster; None starts a private one on this machine.
         store: a folder or an address: what it has is not run again, and what is run is kept there.

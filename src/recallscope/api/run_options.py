@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recallscope.cell import Settings
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
-from recallscope.executors.base import Executor
+from recallscope.executors.workers import ExecutorLike
 from recallscope.experiment.own import own_experiment
 from recallscope.measurement.axis import Axis, parse_axis, sizes_of
 from recallscope.measurement.critical import CriticalSearch
@@ -30,7 +30,7 @@ class Runner:
     """Runs problems and searches with the arguments that all measuring functions take."""
 
     settings: Settings
-    executor: str | Executor
+    executor: ExecutorLike
     workers: int | None
     address: str | None
     store: str | Path | Store | None
@@ -73,7 +73,7 @@ def runner(
     dtype: str,
     device: str,
     embeddings: Embeddings | None,
-    executor: str | Executor,
+    executor: ExecutorLike,
     workers: int | None,
     address: str | None,
     store: str | Path | Store | None,

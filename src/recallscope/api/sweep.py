@@ -10,8 +10,8 @@ from typing import Any
 from recallscope.api.run_options import store_at
 from recallscope.cell import Settings
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
-from recallscope.executors.base import Executor
 from recallscope.executors.limits import Limits
+from recallscope.executors.workers import ExecutorLike
 from recallscope.experiment.own import own_experiment
 from recallscope.problem import Problem, ProblemError, whole_number
 from recallscope.record import Record
@@ -27,7 +27,7 @@ def sweep(
     cells: str | Path | Sweep | Iterable[tuple[Problem, int]],
     store: str | Path | Store,
     *,
-    executor: str | Executor = "serial",
+    executor: ExecutorLike = "serial",
     workers: int | None = None,
     address: str | None = None,
     engine: str = "auto",
@@ -54,7 +54,8 @@ def sweep(
             Or a sweep file, as a path or as read. Its engine, dtype, test_samples, device and
             limits then replace those given here.
         store: a folder, or an address of an object store such as s3://bucket/folder.
-        executor: 'serial', 'processes', 'ray', or your `Executor`.
+        executor: 'serial', 'processes', 'ray', a `concurrent.futures.Executor`, or a function
+            that makes one.
         workers: how many workers; as many as there are cores if None.
         address: of a Ray cluster; None starts a private one on this machine.
         engine: 'stream', 'counts', 'reference', or 'auto' for the one that costs less.
@@ -140,7 +141,10 @@ def _search(
         if callback is not None:
             callback(record)
 
-    with shown_progress(progress, "searches") as update, cell_workers(**where) as pool:
+    with (
+        shown_progress(progress, "searches") as update,
+        cell_workers(**where, limits=spec.limits) as pool,
+    ):
         run_searches(
             searches, pool, spec.settings, update, limits=spec.limits, store=store, callback=tell
         )

@@ -108,7 +108,7 @@ def sweep(
       recallscope sweep large.toml --store facts-3 --part 3/8
       recallscope sweep large.toml --store s3://bucket/facts --executor ray --address 10.0.0.1:6379
     """
-    from recallscope.executors.registry import check_executor
+    from recallscope.executors.workers import check_executor
     from recallscope.sweeps.spec import read_sweep
 
     options = dict(context.params)

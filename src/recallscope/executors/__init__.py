@@ -1,1 +1,4 @@
-"""Where jobs run: this process, processes of this machine, or Ray; any job will do."""
+"""Where jobs run: this process, processes of this machine, Ray, or the user's own executor.
+
+All are `concurrent.futures.Executor`s. Nothing here knows of recall: any job will do.
+"""

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 from recallscope.common.formatting import format_bytes
 from recallscope.problem import ProblemError
@@ -21,7 +18,7 @@ _LEAST_MEMORY = 2**26  # bytes; with less, threads do not start
 
 
 class LimitError(Exception):
-    """Job exceeded its limit of time or memory; the message names the limit."""
+    """Job needed more memory than its limit; the message names the limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +40,8 @@ class Limits:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Raise `LimitError` within work that exceeds a limit."""
-        with _alarm(self.seconds), _ceiling(self.memory):
+        """Raise `LimitError` within work that needs too much memory."""
+        with _ceiling(self.memory):
             try:
                 yield
             except MemoryError:
@@ -54,8 +51,6 @@ class Limits:
 
     def exceeded(self, reason: str) -> str | None:
         """The limit behind an error that the work caught itself, if there is one."""
-        if LimitError.__name__ in reason:
-            return too_long(self.seconds)
         if self.memory is not None and re.search(_NO_MEMORY, reason):
             return self._too_large
         return None
@@ -65,34 +60,9 @@ class Limits:
         return f"needed more than the limit of {format_bytes(self.memory or 0)} of memory"
 
 
-def too_long(seconds: float | None) -> str:
-    """Why a task beyond its time limit failed."""
-    return f"took longer than the limit of {seconds or 0:g} s"
-
-
-@contextmanager
-def _alarm(seconds: float | None) -> Iterator[None]:
-    """Raise within the work when its time is up.
-
-    This waits for the end of a call into torch, and not every system has it. But it is cheaper than
-    killing the worker, which happens otherwise.
-    """
-    if seconds is None or not hasattr(signal, "SIGALRM"):
-        yield
-        return
-    if threading.current_thread() is not threading.main_thread():
-        raise ProblemError("a time limit works in the main thread only; leave it out here")
-
-    def ring(number: int, frame: FrameType | None) -> None:
-        raise LimitError(too_long(seconds))
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+def too_long(seconds: float) -> str:
+    """Why a job beyond its time limit failed."""
+    return f"took longer than the limit of {seconds:g} s"
 
 
 @contextmanager

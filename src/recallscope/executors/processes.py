@@ -1,145 +1,183 @@
-"""Workers as processes of this machine, by the standard library alone."""
+"""Processes of this machine: a thread for each, which owns a pool of one by loky.
+
+So a worker that dies, or is killed as it is late, takes no other job along, which it does in a pool
+of several. `reproduction/studies/faults/pools.csv` compares five pools.
+"""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Sequence
-from multiprocessing.connection import wait
+import importlib
+import math
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
-from recallscope.common.machine import available_cores, memory_left
-from recallscope.executors.base import Done, Job, packed_job
-from recallscope.executors.child import GRACE, Child, Deadline, Watchdog
+from loky import ProcessPoolExecutor
+
+from recallscope.common.machine import available_cores
+from recallscope.executors.job import LateError, LostWorkerError, StartError, in_words
 from recallscope.executors.limits import too_long
 
-_AT_ONCE = 2  # tasks a worker is given: the one it does, and the next
-_BAD_STARTS = 3  # of workers in a row that end by themselves, before an error is raised
-_KILLED_STARTS = 30  # of workers in a row that are killed as they start
-_START = (
-    "import sys; from recallscope.executors.process_worker import serve; "
-    "serve(int(sys.argv[1]), sys.argv[2] == 'one thread', sys.argv[3:])"
-)
+_STARTS = 5  # tries to start a worker, which something outside may kill too
+_BETWEEN_LOOKS = 1.0  # seconds
+_PARENT_LOOKS = 0.2  # seconds
 
 
-class _Task(NamedTuple):
-    number: int
-    job: Job
-    seconds: float | None
+class _Worker(NamedTuple):
+    pool: Any
+    pid: int
 
 
-class _Worker(Child):
-    """A process, and what it was given."""
-
-    def __init__(self, preload: Sequence[str], one_thread: bool) -> None:
-        names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS") if one_thread else ()
-        threads = "one thread" if one_thread else "all threads"
-        super().__init__(_START, [threads, *preload], dict.fromkeys(names, "1"))
-        self.tasks: deque[_Task] = deque()
-        self.ready = False
-
-    def send(self, task: _Task) -> None:
-        self.tasks.append(task)
-        self.channel.send((task.number, packed_job(task.job), task.seconds is not None))
-
-    @property
-    def name(self) -> str:
-        return f"process {self.process.pid}"
-
-
-class Processes:
+class Processes(Executor):
     """A number of processes with one thread each; lost ones are replaced.
 
-    `preload` names modules that a worker imports before it is ready for its first job. Without
-    `one_thread`, a worker uses as many as torch would in this process.
+    Args:
+        workers: how many; as many as there are cores if None.
+        time_limit: seconds that a job may take before its worker is killed.
+        preload: names of modules that a worker imports before its first job.
+        one_thread: False for workers that use as many threads as torch would in this process.
     """
 
     def __init__(
-        self, workers: int | None = None, preload: Sequence[str] = (), *, one_thread: bool = True
+        self,
+        workers: int | None = None,
+        *,
+        time_limit: float | None = None,
+        preload: Sequence[str] = (),
+        one_thread: bool = True,
     ) -> None:
-        self._preload, self._one_thread = preload, one_thread
         self.workers = workers or available_cores()
-        self.memory = memory_left()
-        self._bad_starts = 0
-        self._queue: deque[_Task] = deque()
-        self._lost: list[Done] = []
-        self._pool: list[_Worker] = []
-        self._watchdog: Watchdog | None = None
+        self._time_limit = math.inf if time_limit is None else time_limit
+        self._preload, self._one_thread = tuple(preload), one_thread
+        self._threads = ThreadPoolExecutor(self.workers, thread_name_prefix="recallscope worker")
+        self._own = threading.local()
+        self._living: set[_Worker] = set()
+        self._changing = threading.Lock()
+        self._over = False
 
-    def submit(self, number: int, job: Job, seconds: float | None = None) -> None:
-        """Give a task to the worker with the fewest tasks, or keep it for later."""
-        # Where memory is short there are few tasks at a time, so few workers are needed.
-        if len(self._pool) < self.workers and all(worker.tasks for worker in self._pool):
-            self._pool.append(_Worker(self._preload, self._one_thread))
-        if self._watchdog is None:
-            self._watchdog = Watchdog(self._pool)
-        self._queue.append(_Task(number, job, seconds))
-        self._hand_out()
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Take a call; a worker is started for it if all are busy and there may be one more."""
+        return self._threads.submit(self._run, partial(function, *args, **kwargs))
 
-    def finished(self, timeout: float) -> list[Done]:
-        """Collect what the workers have sent, and replace those that were lost."""
-        by_channel = {worker.channel: worker for worker in self._pool}
-        done: list[Done] = []
-        for channel in wait(list(by_channel), 0 if self._lost else timeout):
-            worker = by_channel[channel]  # type: ignore[index]
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Start nothing more, and end the workers; with `cancel_futures` in the midst of work."""
+        if cancel_futures:
+            with self._changing:
+                self._over = True
+                for worker in self._living:
+                    _kill(worker)
+        self._threads.shutdown(wait, cancel_futures=cancel_futures)
+        if wait:
+            for worker in tuple(self._living):
+                self._end(worker)
+
+    def _run(self, call: Callable[[], Any]) -> Any:
+        """Run a call in the process of this thread."""
+        worker = getattr(self._own, "worker", None) or self._start()
+        self._own.worker = worker
+        try:
+            return self._result(worker, worker.pool.submit(call))
+        except (LateError, LostWorkerError, BrokenExecutor) as error:
+            self._own.worker = None
+            self._end(worker)
+            if isinstance(error, BrokenExecutor):
+                raise LostWorkerError(_ending(error)) from None
+            raise
+
+    def _result(self, worker: _Worker, future: Future[Any]) -> Any:
+        """Wait for a result, the time limit, or the end of the worker."""
+        end = time.monotonic() + self._time_limit
+        while True:
+            wait([future], min(_BETWEEN_LOOKS, max(end - time.monotonic(), 0.0)))
+            if future.done():
+                return future.result()
+            if time.monotonic() >= end:
+                raise LateError(too_long(self._time_limit))
+            if _has_ended(worker.pid) and not wait([future], _BETWEEN_LOOKS).done:
+                # loky still waits for the rest of the answer.
+                raise LostWorkerError("its worker ended in the midst of its answer")
+
+    def _start(self) -> _Worker:
+        """A process that is ready for its first job."""
+        environment = {"LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"}  # a large result is no leak
+        if self._one_thread:
+            environment |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+        for left in reversed(range(_STARTS)):
+            pool = ProcessPoolExecutor(
+                1,
+                initializer=_begin,
+                initargs=(os.getpid(), self._preload, self._one_thread),
+                env=environment,
+            )
             try:
-                message = worker.channel.recv()
-            except (EOFError, OSError):
-                self._replace(worker)
+                worker = _Worker(pool, pool.submit(os.getpid).result())
+            except BrokenExecutor as error:
+                pool.shutdown(wait=False)
+                if not left or self._over:
+                    raise StartError(
+                        f"worker processes end before they begin: {_ending(error)}"
+                    ) from None
                 continue
-            self._bad_starts = 0
-            done += self._take(worker, *message)
-        self._hand_out()
-        done += self._lost
-        self._lost = []
-        return done
+            with self._changing:
+                self._living.add(worker)
+                if self._over:
+                    _kill(worker)
+            return worker
+        raise AssertionError("the last try returns or raises")
 
-    def close(self) -> None:
-        """Kill the workers."""
-        if self._watchdog is not None:
-            self._watchdog.stop()
-            self._watchdog = None
-        self._queue.clear()
-        for worker in self._pool:
-            worker.process.kill()
-        while self._pool:
-            self._pool.pop().end()
+    def _end(self, worker: _Worker) -> None:
+        with self._changing:
+            _kill(worker)
+            self._living.discard(worker)
+        worker.pool.shutdown(wait=False)
+        if worker.pool._result_queue is not None:
+            # A thread of loky's waits for the rest of an answer, if the worker was killed in the
+            # midst of one, and Python for that thread when it exits: this ends the wait.
+            worker.pool._result_queue._writer.close()
 
-    def _take(self, worker: _Worker, kind: str, *what: Any) -> list[Done]:
-        """Take a message: a worker is ready, has begun a task, or is done with it."""
-        if kind == "ready":
-            worker.ready = True
-        elif kind == "begun":
-            number, when = what
-            worker.deadline = Deadline(number, when + (worker.tasks[0].seconds or 0) + GRACE)
-        else:
-            number, result, error = what
-            worker.deadline = None
-            worker.tasks.popleft()
-            return [Done(number, worker.name, result, error)]
-        return []
 
-    def _hand_out(self) -> None:
-        while self._queue:
-            worker = min(self._pool, key=lambda worker: len(worker.tasks))
-            if len(worker.tasks) >= _AT_ONCE:
-                return
-            try:
-                worker.send(self._queue.popleft())
-            except OSError:
-                self._replace(worker)
+def _begin(driver: int, preload: Sequence[str], one_thread: bool) -> None:
+    """Prepare a worker: it hears no Ctrl-C, ends with its driver, and has what jobs need."""
+    os.setsid()
+    threading.Thread(target=_end_with, args=(driver,), daemon=True).start()
+    for name in preload:
+        importlib.import_module(name)
+    if one_thread and "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
-    def _replace(self, worker: _Worker) -> None:
-        """Replace a lost worker; only its current task is lost too."""
-        worker.end()
-        if not worker.ready:
-            self._bad_starts += 1
-            code = worker.process.returncode
-            if self._bad_starts >= (_BAD_STARTS if code >= 0 else _KILLED_STARTS):
-                raise RuntimeError(f"worker processes end before they begin, with code {code}")
-        elif worker.tasks:
-            number, _, seconds = worker.tasks.popleft()
-            late = worker.late == number
-            why = too_long(seconds) if late else worker.ending
-            self._lost.append(Done(number, worker.name, None, why, timed_out=late))
-        self._queue.extendleft(reversed(worker.tasks))
-        self._pool[self._pool.index(worker)] = _Worker(self._preload, self._one_thread)
+
+def _end_with(driver: int) -> None:
+    while os.getppid() == driver:
+        time.sleep(_PARENT_LOOKS)
+    os._exit(1)
+
+
+def _kill(worker: _Worker) -> None:
+    """End the process, unless it is gone already: its number may then be that of another."""
+    if not _has_ended(worker.pid):
+        with suppress(ProcessLookupError):
+            os.kill(worker.pid, signal.SIGKILL)
+
+
+def _has_ended(child: int) -> bool:
+    """Whether a child of this process has ended; False where the system does not say."""
+    if not hasattr(os, "waitid"):
+        return False
+    try:
+        return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True
+
+
+def _ending(error: BaseException) -> str:
+    """How a worker ended, from loky's words."""
+    codes = re.search(r"exit codes of the workers are \{(.*)\}", str(error))
+    return f"its worker ended with {codes[1]}" if codes else in_words(error)

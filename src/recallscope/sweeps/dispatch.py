@@ -11,8 +11,8 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from recallscope.cell import MOST_PROBLEMS, Cell, Settings
-from recallscope.executors.base import Executor, numbers
 from recallscope.executors.limits import Limits
+from recallscope.executors.workers import Workers
 from recallscope.learning.cost import Cost, predict_cost, unknown_cost
 from recallscope.problem import Problem
 from recallscope.record import Record, Status
@@ -20,7 +20,6 @@ from recallscope.sweeps.jobs import RunCells, cells_at_once
 
 _TASK_SECONDS = 0.25  # much more than sending takes, and little to lose
 _MOST_CELLS = 1000
-_UNDER_WAY = 2  # tasks for each worker: the one it does, and the next
 _LOSSES = 5  # of the worker of a single cell, before the cell counts as the cause
 _PATIENCE = 0.2  # seconds to wait for workers at a time
 
@@ -54,7 +53,7 @@ class _Task(NamedTuple):
 
 def run_cells(
     cells: Iterable[Cell | None],
-    executor: Executor,
+    workers: Workers,
     settings: Settings,
     limits: Limits,
     seconds: float = math.inf,
@@ -66,35 +65,49 @@ def run_cells(
     prediction for all cells, if known. The last tasks are short, so no worker waits long for the
     others.
 
-    >>> from recallscope.executors.serial import Serial
+    >>> from recallscope.executors.workers import workers_of
     >>> cells = [Cell(Problem(vocab=64, samples=512, dim=16, length=4), seed) for seed in range(3)]
-    >>> sum(len(done.records) for done in run_cells(cells, Serial(), Settings(), Limits()))
+    >>> with workers_of("serial") as workers:
+    ...     sum(len(done.records) for done in run_cells(cells, workers, Settings(), Limits()))
     3
     """
-    source = _Source(iter(cells), settings, seconds, executor, alone=limits.seconds is not None)
+    source = _Source(iter(cells), settings, seconds, workers, alone=limits.seconds is not None)
     under_way: dict[int, _Task] = {}
     again: deque[_Task] = deque()
+    suspects: deque[_Task] = deque()
+    on_trial: int | None = None  # the suspect under way
     losses: Counter[Cell] = Counter()
 
     def failed(task: _Task, worker: str, reason: str) -> Finished:
         job = RunCells(task.cells, settings, limits)
         return Finished(task.cells, [job.failed(cell, reason) for cell in task.cells], worker)
 
+    def next_task() -> _Task | None:
+        """The next task to submit; None to wait. Suspects are run with nothing beside them."""
+        if suspects:
+            return None if under_way else suspects.popleft()
+        if again:
+            return again.popleft()
+        return source.take()
+
     while True:
-        while len(under_way) < _UNDER_WAY * executor.workers:
-            task = again.popleft() if again else source.take()
+        while len(under_way) < workers.under_way:
+            alone = bool(suspects)
+            task = next_task()
             if task is None:
                 break
-            if not _fits(task, under_way.values(), executor):
+            if not _fits(task, under_way.values(), workers):
                 again.appendleft(task)
                 break
-            number = next(numbers)
+            number = workers.submit(RunCells(task.cells, settings, limits))
             under_way[number] = task
-            executor.submit(number, RunCells(task.cells, settings, limits), limits.seconds)
+            if alone:
+                on_trial = number
+                break
         if source.too_large:
             job = RunCells(tuple(source.too_large), settings, limits)
             source.too_large.clear()
-            records = [job.infeasible(cell, executor.memory) for cell in job.cells]
+            records = [job.infeasible(cell, workers.memory) for cell in job.cells]
             yield Finished(job.cells, records, "")
             continue
         if not under_way:
@@ -102,35 +115,35 @@ def run_cells(
                 return
             yield Finished((), [], "")  # the caller may now answer what the next cell waits for
             continue
-        finished = executor.finished(_PATIENCE)
+        finished = workers.finished(_PATIENCE)
         if not finished:
             yield Finished((), [], "")  # for a display of progress
-        for done in finished:
-            if done.number not in under_way:
-                continue  # from an earlier sweep that was interrupted
-            task = under_way.pop(done.number)
-            if done.lost is None:
-                records = done.value()
+        for number, answer in finished:
+            task = under_way.pop(number)
+            if answer.suspect:
+                suspects.append(task)
+            elif answer.lost is None:
+                records = answer.value()
                 source.learn(task, records)
-                yield Finished(task.cells, records, done.worker)
-            elif done.timed_out:
-                yield failed(task, done.worker, done.lost)
+                yield Finished(task.cells, records, answer.worker)
+            elif answer.late:
+                yield failed(task, answer.worker, answer.lost)
             elif len(task.cells) > 1:  # to find the cell that caused it, if one did
-                again += task.halves()
+                (suspects if number == on_trial else again).extend(task.halves())
             else:
                 losses[task.cells[0]] += 1
                 if losses[task.cells[0]] < _LOSSES:
-                    again.append(task)
+                    (suspects if number == on_trial else again).append(task)
                 else:
-                    yield failed(task, done.worker, f"lost {_LOSSES} times: {done.lost}")
+                    yield failed(task, answer.worker, f"lost {_LOSSES} times: {answer.lost}")
 
 
-def _fits(task: _Task, under_way: Collection[_Task], executor: Executor) -> bool:
-    """Whether there is memory for one more task; at most `workers` tasks run at once."""
-    if not under_way:
+def _fits(task: _Task, under_way: Collection[_Task], workers: Workers) -> bool:
+    """Whether there is memory for one more task; each worker runs one at a time."""
+    if not under_way or math.isinf(workers.memory):
         return True
     memory = [task.memory, *(other.memory for other in under_way)]
-    return sum(nlargest(executor.workers, memory)) <= executor.memory
+    return sum(nlargest(workers.count, memory)) <= workers.memory
 
 
 @dataclass
@@ -143,7 +156,7 @@ class _Source:
     cells: Iterator[Cell | None]
     settings: Settings
     left: float  # seconds, as predicted
-    executor: Executor
+    workers: Workers
     alone: bool
     pace: float | None = None  # seconds taken for each second predicted
     too_large: list[Cell] = field(default_factory=list)  # for any worker
@@ -159,7 +172,7 @@ class _Source:
         seconds, memory = 0.0, 0.0
         # The first task is one cell, to estimate the time of the others.
         most = 1 if self.pace is None or self.alone else _MOST_CELLS
-        enough = min(_TASK_SECONDS / (self.pace or 1), self.left / (3 * self.executor.workers))
+        enough = min(_TASK_SECONDS / (self.pace or 1), self.left / (3 * self.workers.count))
         together = 1
         while len(taken) < max(most, together):
             if taken and seconds >= enough and len(taken) >= together:
@@ -172,7 +185,7 @@ class _Source:
             if cell is None:
                 break
             cost = self._cost(cell.problem)
-            if cost.memory_bytes > self.executor.memory:
+            if cost.memory_bytes > self.workers.memory:
                 self.too_large.append(cell)
                 break
             if not taken and not self.alone:  # cells that run together go to one worker

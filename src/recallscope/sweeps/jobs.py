@@ -8,22 +8,25 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from recallscope.cell import Cell, Settings
-from recallscope.executors.base import Executor
 from recallscope.executors.limits import LimitError, Limits
-from recallscope.executors.registry import running
+from recallscope.executors.workers import ExecutorLike, Workers, workers_of
 from recallscope.experiment import run as experiment
 from recallscope.experiment.own import lost_record, own_record
 from recallscope.problem import Problem, ProblemError
 from recallscope.record import Record, Status
 
 _NEEDED = ("recallscope.sweeps.jobs", "recallscope.sweeps.sharded")
+_NO_LIMITS = Limits()
 
 
 def cell_workers(
-    executor: str | Executor, workers: int | None = None, address: str | None = None
-) -> AbstractContextManager[Executor]:
-    """An executor; its workers import what cells need before their first job."""
-    return running(executor, workers, address, preload=_NEEDED)
+    executor: ExecutorLike,
+    workers: int | None = None,
+    address: str | None = None,
+    limits: Limits = _NO_LIMITS,
+) -> AbstractContextManager[Workers]:
+    """Workers that import what cells need before their first job."""
+    return workers_of(executor, workers, address, limits, preload=_NEEDED)
 
 
 def check_problem(problem: object, settings: Settings) -> None:
@@ -45,7 +48,7 @@ def cells_at_once(problem: Problem, settings: Settings) -> int:
 
 @dataclass(frozen=True)
 class RunCells:
-    """Run cells one after another, each within the limits."""
+    """Run cells one after another, each within the limit of memory; workers keep that of time."""
 
     cells: tuple[Cell, ...]
     settings: Settings

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from recallscope.cell import Cell, Settings
 from recallscope.common.interrupts import interrupts_obeyed
 from recallscope.common.progress_bar import ProgressCallback
-from recallscope.executors.base import Executor
 from recallscope.executors.limits import Limits
+from recallscope.executors.workers import Workers
 from recallscope.measurement.critical import CriticalSearch
 from recallscope.problem import Problem
 from recallscope.record import Record
@@ -31,7 +31,7 @@ _BETWEEN_SIGNS = 1.0  # seconds
 
 def run_all(
     runs: Sequence[tuple[Problem, int]],
-    executor: Executor,
+    workers: Workers,
     settings: Settings,
     progress: ProgressCallback,
     *,
@@ -41,9 +41,11 @@ def run_all(
 ) -> list[Record]:
     """The records of problems at seeds; progress counts the predicted cost of runs.
 
-    >>> from recallscope.executors.serial import Serial
+    >>> from recallscope.executors.workers import workers_of
     >>> problem = Problem(vocab=64, samples=512, dim=32, length=4)
-    >>> records = run_all([(problem, 5), (problem, 3)], Serial(), Settings(), lambda *done: None)
+    >>> with workers_of("serial") as workers:
+    ...     runs = [(problem, 5), (problem, 3)]
+    ...     records = run_all(runs, workers, Settings(), lambda *done: None)
     >>> [record.seed for record in records]
     [5, 3]
     """
@@ -56,7 +58,7 @@ def run_all(
         pending = [cell for cell in dict.fromkeys(cells) if cell not in records]
         share = share_maker(pending, settings)
         total, done = sum(share(cell.problem) for cell in pending), 0.0
-        for finished in run_cells(pending, executor, settings, limits, total):
+        for finished in run_cells(pending, workers, settings, limits, total):
             _keep(finished, writer, callback)
             records.update(zip(finished.cells, finished.records, strict=True))
             done += sum(share(cell.problem) for cell in finished.cells)
@@ -66,7 +68,7 @@ def run_all(
 
 def run_searches(
     searches: Sequence[CriticalSearch],
-    executor: Executor,
+    workers: Workers,
     settings: Settings,
     progress: ProgressCallback,
     *,
@@ -76,12 +78,13 @@ def run_searches(
 ) -> None:
     """Run searches to their end, all at once; progress counts runs, with an estimate of the rest.
 
-    The result of a search does not depend on the others or on the executor. It gets its records in
+    The result of a search does not depend on the others or on the workers. It gets its records in
     the order of its requests.
 
-    >>> from recallscope.executors.serial import Serial
+    >>> from recallscope.executors.workers import workers_of
     >>> search = CriticalSearch(Problem(vocab=64, samples=1, dim=48, length=4), budget=8)
-    >>> run_searches([search], Serial(), Settings(), lambda done, total: None)
+    >>> with workers_of("serial") as workers:
+    ...     run_searches([search], workers, Settings(), lambda done, total: None)
     >>> search.done
     True
     """
@@ -109,7 +112,7 @@ def run_searches(
                 if not sent:
                     yield None
 
-        for finished in run_cells(cells(), executor, settings, limits):
+        for finished in run_cells(cells(), workers, settings, limits):
             _keep(finished, writer, callback)
             for cell, record in zip(finished.cells, finished.records, strict=True):
                 for each in waiting.pop(cell):

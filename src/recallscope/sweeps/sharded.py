@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from recallscope.cell import is_streamed
-from recallscope.executors.base import Executor, numbers
+from recallscope.executors.workers import Workers
 from recallscope.experiment.run import run
 from recallscope.learning.batch import Batch, Tile
 from recallscope.learning.cost import predict_cost
@@ -93,7 +93,7 @@ class ShardedBatch(Batch):
     """
 
     instance: Instance
-    executor: Executor
+    pool: Workers
     shards: int
 
     def pieces(self) -> Iterator[range]:
@@ -116,27 +116,23 @@ class ShardedBatch(Batch):
         total, under_way, losses = TreeSum(), dict[int, range](), Counter[range]()
 
         def submit(tiles: range) -> None:
-            number = next(numbers)
-            under_way[number] = tiles
-            self.executor.submit(number, self._job(tiles, packed))
+            under_way[self.pool.submit(self._job(tiles, packed))] = tiles
 
         waiting = self.pieces()
         for tiles in islice(waiting, self.shards):
             submit(tiles)
         while under_way:
-            for done in self.executor.finished(_PATIENCE):
-                if done.number not in under_way:
-                    continue  # from earlier work that was interrupted
-                tiles = under_way.pop(done.number)
-                if done.lost is None:
-                    total.merge(done.value())
+            for number, answer in self.pool.finished(_PATIENCE):
+                tiles = under_way.pop(number)
+                if answer.lost is None:
+                    total.merge(answer.value())
                     self.advance(min(tiles.stop * self.tile, self.samples) - tiles[0] * self.tile)
                     following = next(waiting, None)
                 else:
-                    losses[tiles] += 1
+                    losses[tiles] += not answer.suspect
                     if losses[tiles] > _RESUBMISSIONS:
                         raise RuntimeError(
-                            f"a piece of work was lost {losses[tiles]} times: {done.lost}"
+                            f"a piece of work was lost {losses[tiles]} times: {answer.lost}"
                         )
                     following = tiles
                 if following is not None:
@@ -150,14 +146,15 @@ class ShardedBatch(Batch):
         )
 
 
-def run_sharded(problem: Problem, seed: int, executor: Executor, shards: int, **how: Any) -> Record:
+def run_sharded(problem: Problem, seed: int, pool: Workers, shards: int, **how: Any) -> Record:
     """The record of `experiment.run` with the stream engine, by up to `shards` workers at a time.
 
     The population (N = ∞) is not cut, and is computed in this process.
 
-    >>> from recallscope.executors.serial import Serial
+    >>> from recallscope.executors.workers import workers_of
     >>> problem = Problem(vocab=64, samples=4096, dim=32, length=4)
-    >>> record = run_sharded(problem, 0, Serial(), 2, test_samples=1000, dtype="float32")
+    >>> with workers_of("serial") as pool:
+    ...     record = run_sharded(problem, 0, pool, 2, test_samples=1000, dtype="float32")
     >>> record.result() == run(problem, 0, engine="stream", test_samples=1000).result()
     True
     """
@@ -165,7 +162,7 @@ def run_sharded(problem: Problem, seed: int, executor: Executor, shards: int, **
 
     def cut(instance: Instance, workers: Threads, advance: Callable[[int], None]) -> ShardedBatch:
         whole = training_batch(instance, workers, advance)
-        return ShardedBatch(**vars(whole), instance=instance, executor=executor, shards=shards)
+        return ShardedBatch(**vars(whole), instance=instance, pool=pool, shards=shards)
 
     return run(problem, seed, engine=_engine(problem), batch_of=cut, **how)
 

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 from recallscope.cell import Cell, Settings
 from recallscope.common.interrupts import interrupts_obeyed
-from recallscope.executors.base import Executor
 from recallscope.executors.limits import Limits
-from recallscope.executors.registry import check_executor
+from recallscope.executors.workers import ExecutorLike, Workers, check_executor
 from recallscope.problem import LARGEST_SEED, Problem, ProblemError, whole_number
 from recallscope.record import Record, Status
 from recallscope.store.index import RecordIndex
@@ -69,7 +68,7 @@ def run_sweep(
     settings: Settings,
     limits: Limits,
     *,
-    executor: str | Executor = "serial",
+    executor: ExecutorLike = "serial",
     workers: int | None = None,
     address: str | None = None,
     shards: int | None = None,
@@ -85,8 +84,7 @@ def run_sweep(
     """
     settings = replace(settings, sharded=shards is not None)
     check_sharded(settings, limits)
-    if isinstance(executor, str):
-        check_executor(executor, workers, address)
+    check_executor(executor, workers, address, limits)
     store = store if isinstance(store, Store) else Store(store)
     with interrupts_obeyed():
         index = store.index()
@@ -98,10 +96,10 @@ def run_sweep(
         found = plan.statuses
         if plan.pending:
             with (
-                cell_workers(executor, workers, address) as pool,
+                cell_workers(executor, workers, address, limits) as pool,
                 RecordWriter(store, settings, index) as writer,
             ):
-                state.workers = pool.workers
+                state.workers = pool.count
 
                 def pending() -> Iterator[Cell]:
                     """Cells that nobody else has run by now."""
@@ -221,7 +219,7 @@ def account(state: SweepProgress, done: Finished, share: Callable[[Problem], flo
 
 def _in_shards(
     cells: Iterable[Cell],
-    executor: Executor,
+    pool: Workers,
     settings: Settings,
     shards: int,
     part_done: Callable[[Cell, int, int], None],
@@ -229,5 +227,5 @@ def _in_shards(
     """One cell after another, each by all workers."""
     how = {name: getattr(settings, name) for name in ("test_samples", "dtype", "device")}
     for cell in cells:
-        record = run_sharded(*cell, executor, shards, progress=partial(part_done, cell), **how)
+        record = run_sharded(*cell, pool, shards, progress=partial(part_done, cell), **how)
         yield Finished((cell,), [record], "all workers")
