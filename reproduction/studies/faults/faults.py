@@ -633,7 +633,7 @@ def main() -> None:
             folder = Path(top) / str(trials)
             folder.mkdir()
             trial = Trial(folder, expected, of_other, rng, counts)
-            for _ in range(rng.randint(3, 8)):
+            for _ in range(rng.randint(8, 16)):
                 fault = rng.choices(list(weights), list(weights.values()))[0]
                 try:
                     getattr(trial, fault)()

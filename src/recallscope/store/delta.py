@@ -162,8 +162,7 @@ class DeltaRows:
         self._table()
 
     def append(self, rows: pa.Table) -> None:
-        """Add rows, and columns that are new; they are safe when this returns."""
-        self.make(rows.schema)
+        """Add rows, and columns that are new, to a table; they are safe when this returns."""
         for number in range(_TRIES):
             try:
                 with self._told("written to", passed_on=(CommitFailedError,)):

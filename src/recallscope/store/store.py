@@ -160,7 +160,8 @@ class Store:
         """Add records; they are safe when this returns."""
         if kept:
             used = (value for each in kept for _, value in each.record.problem.declared)
-            self._rows.make(SCHEMA)
+            if not self.exists():  # to make one reads the whole log
+                self._rows.make(SCHEMA)
             self._values.keep(known_among(used))
             self._rows.append(to_table(kept))
 

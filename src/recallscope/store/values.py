@@ -95,4 +95,5 @@ class NamedValues:
         known = self._names() if contents else set()
         new = {name: content for name, content in contents.items() if name not in known}
         if new:
+            self._rows.make(_SCHEMA)
             self._rows.append(pa.table([[*new], [*new.values()]], schema=_SCHEMA))
