@@ -162,7 +162,7 @@ def test_a_worker_killed_in_the_midst_of_its_answer_is_not_waited_for() -> None:
 
 def test_workers_that_cannot_start_are_reported(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr("recallscope.sweeps.jobs._NEEDED", ("no_such_module",))
-    with pytest.raises(RuntimeError, match="worker processes end before they begin"):
+    with pytest.raises(ProblemError, match="worker processes end before they begin"):
         sweep([(PROBLEM, 0)], tmp_path, executor="processes", progress=False)
 
 
@@ -201,7 +201,7 @@ def test_a_cell_that_always_crashes_fails_alone(executor: ExecutorLike, tmp_path
 def test_a_broken_pool_that_nobody_can_make_anew_is_an_error(tmp_path: Path) -> None:
     with ProcessPoolExecutor(1) as broken:
         how: dict[str, Any] = {"run": crash, "version": 1, "progress": False}
-        with pytest.raises(RuntimeError, match="give a function that makes it, such as"):
+        with pytest.raises(ProblemError, match="give a function that makes it, such as"):
             sweep([(PROBLEM, 61)], tmp_path, executor=broken, **how)
 
 
@@ -217,9 +217,21 @@ class Broken(Executor):
 def test_an_executor_that_always_breaks_is_an_error() -> None:
     with (
         workers_of(Broken) as workers,
-        pytest.raises(RuntimeError, match="broke 31 times in a row: BrokenProcessPool: no memory"),
+        pytest.raises(ProblemError, match="broke 31 times in a row: BrokenProcessPool: no memory"),
     ):
         list(run_cells([Cell(PROBLEM, seed) for seed in range(99)], workers, HOW, Limits()))
+
+
+def test_an_executor_that_was_closed_is_an_error_and_its_cells_have_not_failed(tmp_path) -> None:
+    class Closed(ThreadPoolExecutor):
+        def submit(self, *call: Any, **more: Any) -> Future[Any]:
+            future: Future[Any] = Future()
+            future.cancel()
+            return future
+
+    with Closed(1) as executor, pytest.raises(ProblemError, match="has cancelled a job"):
+        sweep([(PROBLEM, 0)], tmp_path, executor=executor, progress=False)
+    assert Store(tmp_path).by_status() == {}
 
 
 # Executors of the user's.

@@ -255,6 +255,36 @@ def test_a_cell_that_always_crashes_fails_alone(tmp_path: Path) -> None:
     assert found.by_status == {"failed": 1, "ok": 99}
 
 
+DEAD = """
+import os, signal, sys
+sys.path[:0] = {path!r}
+from proc import command, tree
+from recallscope import Problem, sweep
+
+def kill(record):
+    for pid in tree(os.getpid()):
+        if command(pid).split(" ")[0].endswith("/raylet"):
+            os.kill(pid, signal.SIGKILL)
+
+cells = [(Problem(vocab=32, samples=64, dim=16, length=4), seed) for seed in range(20_000)]
+try:
+    sweep(cells, {place!r}, executor="ray", workers=2, callback=kill, progress=False)
+except ValueError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_a_cluster_that_dies_is_an_error_and_no_cell_has_failed(tmp_path: Path) -> None:
+    path = [str(Path(__file__).parent)]
+    program = textwrap.dedent(DEAD).format(path=path, place=str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
+    )
+    assert "the Ray cluster died: LocalRayletDiedError" in done.stdout, done
+    assert set(recallscope.Store(tmp_path).by_status()) <= {"ok"}
+
+
 @pytest.mark.slow
 def test_a_late_task_is_ended_in_the_midst_of_a_call() -> None:
     with workers_of("ray", 2, limits=Limits(seconds=0.5)) as workers:

@@ -655,3 +655,14 @@ def test_a_store_that_cannot_be_written_is_read(store, records):
     cells = [(problem, seed) for problem in PROBLEMS for seed in range(3)]
     assert sweep(cells, store.place, test_samples=64, dtype="float32", progress=False).known == 15
     assert contents(store.place) == before
+
+
+def test_a_store_without_a_record_can_be_read(tmp_path):
+    """As a driver leaves it that is killed before its first commit."""
+    store = Store(tmp_path)
+    store.make()
+    assert store.by_status() == {}
+    assert store.table(["status", "dim"]).num_rows == 0
+    assert list(store.records()) == []
+    with pytest.raises(StoreError, match=r"has no column 'metric\.loss'"):
+        store.table(["metric.loss"])

@@ -28,8 +28,8 @@ class LateError(Exception):
     """A job exceeded its time limit, and its worker was killed."""
 
 
-class StartError(Exception):
-    """No worker could be started, whatever the job."""
+class ExecutorError(ProblemError):
+    """The executor cannot go on, whatever the job."""
 
 
 class Answer(NamedTuple):

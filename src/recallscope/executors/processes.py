@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from loky import ProcessPoolExecutor
 
 from recallscope.common.machine import available_cores
-from recallscope.executors.job import LateError, LostWorkerError, StartError, in_words
+from recallscope.executors.job import ExecutorError, LateError, LostWorkerError, in_words
 from recallscope.executors.limits import too_long
 
 _STARTS = 5  # tries to start a worker, which something outside may kill too
@@ -122,7 +122,7 @@ class Processes(Executor):
             except BrokenExecutor as error:
                 pool.shutdown(wait=False)
                 if not left or self._over:
-                    raise StartError(
+                    raise ExecutorError(
                         f"worker processes end before they begin: {_ending(error)}"
                     ) from None
                 continue

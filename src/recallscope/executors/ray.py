@@ -23,13 +23,13 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from recallscope.common.extras import missing
 from recallscope.common.machine import available_cores, memory_left
-from recallscope.executors.job import in_words
+from recallscope.executors.job import ExecutorError, LostWorkerError, in_words
 from recallscope.executors.processes import Processes
 from recallscope.problem import ProblemError
 
@@ -98,7 +98,9 @@ class RayExecutor(Executor):
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Take a call."""
-        future: Future[Any] = self._task.remote(self._time_limit, function, args, kwargs).future()
+        future: Future[Any] = Future()
+        task = self._task.remote(self._time_limit, function, args, kwargs)
+        task.future().add_done_callback(partial(_pass_on, future))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -142,10 +144,36 @@ class RayExecutor(Executor):
                 )
             addresses = {node["NodeManagerAddress"] for node in ray.nodes()}
             if addresses != {"127.0.0.1"}:
-                raise RuntimeError(f"Ray listens on {', '.join(addresses)}, not on loopback only")
+                raise RuntimeError(f"it listens on {', '.join(addresses)}, not on loopback only")
+        except Exception as error:
+            self.shutdown()
+            raise ExecutorError(f"Ray did not start: {in_words(error)}") from error
         except BaseException:
             self.shutdown()
             raise
+
+
+def _pass_on(future: Future[Any], done: Future[Any]) -> None:
+    """Give a future what Ray answers; an error of the cluster is not one of the job."""
+    from ray import exceptions
+
+    if not future.set_running_or_notify_cancel():
+        return
+    error = done.exception()
+    of_one_worker = (
+        exceptions.WorkerCrashedError,
+        exceptions.OutOfMemoryError,
+        exceptions.NodeDiedError,
+        exceptions.ObjectLostError,
+    )
+    if error is None:
+        future.set_result(done.result())
+    elif isinstance(error, of_one_worker):
+        future.set_exception(LostWorkerError(in_words(error)))
+    elif isinstance(error, exceptions.RayTaskError):  # raised by the call
+        future.set_exception(error)
+    else:
+        future.set_exception(ExecutorError(f"the Ray cluster died: {in_words(error)}"))
 
 
 def _call(

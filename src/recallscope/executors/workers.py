@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from recallscope.common.machine import machine_memory, memory_left
 from recallscope.executors.job import (
     Answer,
+    ExecutorError,
     Job,
     LateError,
-    StartError,
     in_words,
     not_loaded,
     pack_job,
@@ -137,12 +137,12 @@ class Workers:
         try:
             error = future.exception()
         except CancelledError:
-            return Answer(lost="it was cancelled")
+            raise ExecutorError("the executor has cancelled a job; is it closed?") from None
         if error is None:
             answer: Answer = future.result()
             return answer
-        if isinstance(error, StartError):
-            raise RuntimeError(str(error)) from error
+        if isinstance(error, ExecutorError):
+            raise ExecutorError(str(error)) from error
         if isinstance(error, LateError):
             return Answer(lost=str(error), late=True)
         if isinstance(error, (ImportError, AttributeError)):
@@ -168,12 +168,12 @@ class Workers:
         self._breaks += 1
         reason = next(answer.lost for _, answer in answers if answer.lost)
         if self._make is None:
-            raise RuntimeError(
+            raise ExecutorError(
                 f"the executor broke: {reason}; give a function that makes it, such as "
                 "executor=lambda: ProcessPoolExecutor(4), for it to be made anew"
             )
         if self._breaks > _BREAKS:
-            raise RuntimeError(f"the executor broke {self._breaks} times in a row: {reason}")
+            raise ExecutorError(f"the executor broke {self._breaks} times in a row: {reason}")
         self._executor.shutdown(wait=False)
         self._executor = self._make()
         return answers

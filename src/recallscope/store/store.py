@@ -85,7 +85,8 @@ class Store:
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         """All records as one Arrow table, or some columns of it."""
-        table = self._once(None if columns is None else ["key", "status", *columns])
+        needed = None if columns is None else [*dict.fromkeys(["key", "status", *columns])]
+        table = self._once(needed)
         for name in columns or ():
             if name not in table.column_names:
                 raise StoreError(f"the store {self.place!r} has no column {name!r:.60}")

@@ -23,8 +23,8 @@ KEYS = np.dtype("S24")
 def joined(tables: list[pa.Table], columns: Sequence[str] | None = None) -> pa.Table:
     """One table of many, or an empty one of none; a column that some have not is null there."""
     if not tables:
-        chosen = SCHEMA.names if columns is None else columns
-        return pa.schema([SCHEMA.field(name) for name in chosen]).empty_table()
+        wanted = SCHEMA.names if columns is None else columns
+        return pa.schema([f for f in SCHEMA if f.name in wanted]).empty_table()
     try:
         return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
     except pa.ArrowException as error:
