@@ -85,7 +85,7 @@ def shared_numbers() -> dict[str, float]:
             above = [pair for pair in pairs if float(pair["found"]) > 0.05]
             numbers["above"] = off(above, "expected", "found")
         numbers["hard" if name == "recall" else f"hard_{name}"] = off(hard, "expected", "found")
-    faults = rows_of("faults/faults.csv") + rows_of("faults/hosts.csv")
+    faults = rows_of("faults/faults.csv")
     numbers["faults"] = sum(int(row["injected"]) for row in faults if "longest" not in row["fault"])
     runs = rows_of("end_of_training/end-law-again.csv")
     again = rows_of("end_of_training/end-law-again-predictions.csv")
