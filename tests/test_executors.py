@@ -89,6 +89,7 @@ def test_work_that_cannot_be_sent_is_a_mistake(pool: Workers) -> None:
 def test_a_worker_without_the_module_is_a_mistake_of_the_user(
     tmp_path: Path, monkeypatch: Any, pool: Workers
 ) -> None:
+    answers(pool, Sleep())  # a worker that starts later would get the path below
     (tmp_path / "only_here.py").write_text("class Job:\n    def run(self): ...\n")
     monkeypatch.syspath_prepend(tmp_path)
     import only_here  # type: ignore[import-not-found]
