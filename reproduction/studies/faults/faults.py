@@ -79,7 +79,7 @@ steps = 5
 batch = 32
 """
 MEMORY = 900 * 10**6  # bytes
-WORKER, RAY_WORKER = "loky.backend.popen", "ray::"
+WORKER = "loky.backend.popen"
 PATIENCE = 120.0  # seconds that a driver may take to end
 LATEST = 2.0  # seconds after its limit that a cell may still run
 
