@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from recallscope.cli.progress import ProgressDisplay
-from recallscope.problem import ProblemError
+from recallscope.common.errors import ProblemError
 from reproduction.evidence import BUNDLE, Evidence
 from reproduction.intervals import shown
 from reproduction.statements import STATEMENTS, finding, statements_named

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-from recallscope.common.grouping import grouped_by
-from recallscope.record import Status
+from recallscope.common.status import Status
+from recallscope.plot.grouping import grouped_by
 from recallscope.statistics.combining_power import Combination, Entry, combining_power
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.power_law import FitStatus, fit_law, read_points

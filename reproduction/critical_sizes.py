@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from recallscope.common.csv_files import read_csv, write_csv
-from recallscope.common.rows import problem_of
-from recallscope.measurement.critical import CriticalSearch
-from recallscope.parts.axes import SIZES
-from recallscope.problem import Problem
-from recallscope.record import Record, Status
+from recallscope.common.status import Status
+from recallscope.experiment.record import Record
+from recallscope.measure.critical_search import CriticalSearch
+from recallscope.measure.sweep_file import Sweep
+from recallscope.problem.axes import SIZES
+from recallscope.problem.problem import Problem
+from recallscope.problem.rows import problem_of
 from recallscope.statistics.intervals import Interval
-from recallscope.sweeps.spec import Sweep
-from recallscope.theory.capacity import solve
+from recallscope.theory.required_size import solve
 from reproduction.intervals import UNKNOWN
 from reproduction.recorded_names import with_todays_names
 from reproduction.verdict import LEVEL

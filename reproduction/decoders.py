@@ -23,16 +23,17 @@ import torch
 from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]
 from torch import Tensor
 
+from recallscope.common.errors import ProblemError
 from recallscope.common.shapes import Float, Int64
-from recallscope.learning import counts, population, stream
-from recallscope.learning.batch import Tile
-from recallscope.learning.cost import choose_engine
-from recallscope.learning.ops import features, uniform_read
-from recallscope.learning.threads import Threads
-from recallscope.learning.three_step import fresh_batch, training_batch
-from recallscope.models.arrays import Memory
-from recallscope.models.instance import Instance
-from recallscope.problem import Problem, ProblemError
+from recallscope.model.arrays import Memory
+from recallscope.model.instance import Instance
+from recallscope.problem.problem import Problem
+from recallscope.three_step import counts, population, stream
+from recallscope.three_step.batch import Tile
+from recallscope.three_step.cost import choose_engine
+from recallscope.three_step.ops import features, uniform_read
+from recallscope.three_step.threads import Threads
+from recallscope.three_step.three_step import fresh_batch, training_batch
 
 DECODERS = (
     "hebbian argmax",

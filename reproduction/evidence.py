@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from recallscope.record import Record
+from recallscope.experiment.record import Record
 from reproduction.critical_sizes import CriticalSize, read_sizes
 from reproduction.runs import read_runs, records_of
 from reproduction.sweeps import SizedSweep

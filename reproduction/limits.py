@@ -12,10 +12,11 @@ import numpy as np
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 from scipy.special import betaincinv  # type: ignore[import-untyped]
 
-from recallscope.common.grouping import grouped_by
-from recallscope.common.rows import problem_of
-from recallscope.problem import Problem
-from recallscope.record import Record, Status
+from recallscope.common.status import Status
+from recallscope.experiment.record import Record
+from recallscope.plot.grouping import grouped_by
+from recallscope.problem.problem import Problem
+from recallscope.problem.rows import problem_of
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.accuracy import accuracies
 from recallscope.theory.problem_arrays import arrays_of

@@ -5,7 +5,7 @@ Each is a custom experiment of recallscope: a function that returns numbers by n
 
 from __future__ import annotations
 
-from recallscope.problem import Problem
+from recallscope.problem.problem import Problem
 
 NOISES = ("mean_bias", "gradient_noise", "mlp_noise")
 
@@ -17,7 +17,7 @@ def noises(problem: Problem, seed: int) -> dict[str, float]:
     >>> sorted(variances) == sorted(NOISES)
     True
     """
-    from recallscope.validation.monte_carlo import measure  # loads torch, which a report needs not
+    from recallscope.measure.monte_carlo import measure  # loads torch, which a report needs not
 
     variances = measure(problem, seed)
     return {name: variances["first_gradient", name] for name in NOISES}

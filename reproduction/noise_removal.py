@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from recallscope.problem import Problem
+from recallscope.problem.problem import Problem
 
 WIDER, WIDE = 8, 2048  # times as wide, but no wider than this, or than twice as wide
 DIMENSIONS = 4  # times as many
@@ -50,7 +50,7 @@ def limits(problem: Problem, seed: int) -> dict[str, float]:
     >>> sorted(limits(problem, seed=0))[:3]
     ['first_gradient_accuracy_as_it_is', 'first_gradient_accuracy_more_dimensions', ...]
     """
-    from recallscope.experiment.run import run
+    from recallscope.experiment.experiment import run
 
     recalls = {}
     for name, changed in changes(problem).items():

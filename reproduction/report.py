@@ -21,13 +21,7 @@ import pyarrow.compute as pc
 
 from recallscope.common.csv_files import csv_text
 from recallscope.common.formatting import format_duration, format_number, format_range
-from recallscope.plotting.pages import (
-    check_page,
-    page_styles,
-    page_template,
-    shown_panel,
-    write_page,
-)
+from recallscope.plot.pages import check_page, page_styles, page_template, shown_panel, write_page
 from recallscope.statistics.intervals import Interval
 from reproduction.evidence import Evidence
 from reproduction.predictions import FIRST, LATER, file_hash, known_before
@@ -108,8 +102,8 @@ def write_figures(
     findings: Iterable[Finding], folder: Path, kinds: Sequence[str] = ("pdf", "png")
 ) -> list[Path]:
     """Write the figure of each finding, at the width of a column, named after its statement."""
-    from recallscope.plotting.picture import picture_figure  # loads matplotlib
-    from recallscope.plotting.style import save
+    from recallscope.plot.picture import picture_figure  # loads matplotlib
+    from recallscope.plot.style import save
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []

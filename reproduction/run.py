@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 
 import recallscope
 from recallscope.common.new_files import written_next_to
-from recallscope.record import Record
-from recallscope.store.store import Store
-from recallscope.sweeps.spec import Sweep
+from recallscope.experiment.record import Record
+from recallscope.measure.sweep_file import Sweep
+from recallscope.sweeps.store.store import Store
 from reproduction.critical_sizes import critical_sizes, read_sizes, searches_told, write_sizes
 from reproduction.evidence import CRITICAL_SIZES, RUNS
 from reproduction.runs import with_sweep

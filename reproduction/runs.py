@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from recallscope.common.rows import problem_of, row_of
-from recallscope.problem import Problem
-from recallscope.record import Provenance, Record, Status
+from recallscope.common.status import Status
+from recallscope.experiment.record import Provenance, Record
+from recallscope.problem.problem import Problem
+from recallscope.problem.rows import problem_of, row_of
 from reproduction.recorded_names import todays_name
 
 _METRIC = "metric: "

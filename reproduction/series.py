@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from recallscope.results.panels import Kind, Series, theory_line
+from recallscope.plot.panels import Kind, Series, theory_line
 from recallscope.statistics.intervals import Interval
 from reproduction.critical_sizes import CriticalSize
 from reproduction.intervals import factor

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recallscope.results.panels import Picture
+from recallscope.plot.panels import Picture
 from reproduction.sweeps import SizedSweep
 from reproduction.verdict import Judgement, Verdict, together
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from recallscope.problem import Problem, choice
-from recallscope.sweeps.spec import Sweep, sweep_from
+from recallscope.common.checks import choice
+from recallscope.measure.sweep_file import Sweep, sweep_from
+from recallscope.problem.problem import Problem
 from reproduction.predictions import first_seed_of
 
 SIZES = ("small", "short", "full")

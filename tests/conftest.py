@@ -19,13 +19,13 @@ from recallscope.cli.main import main
 
 # The tests of each of these files share a slow fixture: one worker runs all tests of the file.
 SHARING = (
-    "tests/test_check.py",
-    "tests/test_statements.py",
-    "tests/test_figures.py",
-    "tests/test_on_ray.py",
-    "tests/test_reproduction.py",
-    "tests/test_report.py",
-    "tests/test_site.py",
+    "tests/measure/test_check.py",
+    "tests/reproduction/test_statements.py",
+    "tests/plot/test_figures.py",
+    "tests/sweeps/test_on_ray.py",
+    "tests/reproduction/test_reproduction.py",
+    "tests/reproduction/test_report.py",
+    "tests/browser/test_site.py",
 )
 
 # These start first. Otherwise one worker would run a long one at the end while others idle.

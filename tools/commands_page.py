@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from recallscope.cli import options
 from recallscope.cli.commands import COMMANDS, load_command
 from recallscope.cli.parsing import PROBLEM
-from recallscope.parts.registry import KINDS, is_builtin, names
+from recallscope.problem.registry import KINDS, is_builtin, names
 
 LINE = "[every command]"
 

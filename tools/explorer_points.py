@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from recallscope.common.csv_files import read_csv
-from recallscope.measurement.phase import from_rows
-from recallscope.measurement.summary import summarise
-from recallscope.problem import Problem
-from recallscope.record import Record, Status
+from recallscope.common.status import Status
+from recallscope.experiment.record import Record
+from recallscope.experiment.summary import summarise
+from recallscope.measure.planes import from_rows
+from recallscope.problem.problem import Problem
 from reproduction.evidence import BUNDLE, Evidence
 from reproduction.recorded_names import with_todays_names
 from reproduction.statements import STATEMENTS

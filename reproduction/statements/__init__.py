@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from recallscope.parts.errors import did_you_mean
-from recallscope.problem import ProblemError
+from recallscope.common.errors import ProblemError, did_you_mean
 from reproduction.evidence import Evidence, NotMeasuredError
 from reproduction.statement import Finding, Statement
 from reproduction.statements import (

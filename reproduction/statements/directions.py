@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recallscope.common.grouping import grouped_by
-from recallscope.parts.axes import SIZES
-from recallscope.record import Status
-from recallscope.results.labels import LETTERS
-from recallscope.results.panels import Panel, Picture
+from recallscope.common.status import Status
+from recallscope.plot.grouping import grouped_by
+from recallscope.plot.labels import LETTERS
+from recallscope.plot.panels import Panel, Picture
+from recallscope.problem.axes import SIZES
 from recallscope.statistics.intervals import Interval
 from reproduction.evidence import Evidence
 from reproduction.intervals import interval_row, mean_over, shown

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recallscope.results.panels import Panel, Picture
+from recallscope.plot.panels import Panel, Picture
 from reproduction.analysis import grouped
 from reproduction.evidence import Evidence
 from reproduction.intervals import factor, minus, ratio, shown

@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recallscope.common.grouping import grouped_by
-from recallscope.record import Record, Status
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.common.status import Status
+from recallscope.experiment.record import Record
+from recallscope.plot.grouping import grouped_by
+from recallscope.plot.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval, mean_interval
 from reproduction.evidence import Evidence
 from reproduction.intervals import UNKNOWN, drawn_again, mean_over, shown

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import isotonic_regression  # type: ignore[import-untyped]
 
-from recallscope.common.grouping import grouped_by
-from recallscope.problem import Problem
-from recallscope.record import Record
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.experiment.record import Record
+from recallscope.plot.grouping import grouped_by
+from recallscope.plot.panels import Kind, Panel, Picture, Series
+from recallscope.problem.problem import Problem
 from recallscope.statistics.intervals import Interval
-from recallscope.theory.capacity import resized
 from recallscope.theory.lower_bound import bound
+from recallscope.theory.required_size import resized
 from reproduction.analysis import powers
 from reproduction.evidence import Evidence
 from reproduction.intervals import extreme, mean_over, shown

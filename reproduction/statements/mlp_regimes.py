@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from recallscope.common.csv_files import read_csv
-from recallscope.common.grouping import grouped_by
-from recallscope.record import Record, Status
-from recallscope.results.panels import Panel, Picture, Series, theory_line
+from recallscope.common.status import Status
+from recallscope.experiment.record import Record
+from recallscope.plot.grouping import grouped_by
+from recallscope.plot.panels import Panel, Picture, Series, theory_line
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from reproduction.analysis import powers

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from recallscope.record import Status
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.common.status import Status
+from recallscope.plot.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
 from reproduction.analysis import grouped, powers
 from reproduction.critical_sizes import CriticalSize

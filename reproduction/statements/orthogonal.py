@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recallscope.results.panels import Panel, Picture
+from recallscope.plot.panels import Panel, Picture
 from reproduction.analysis import grouped, powers
 from reproduction.critical_sizes import CriticalSize
 from reproduction.evidence import Evidence

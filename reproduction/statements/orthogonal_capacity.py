@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from operator import attrgetter
 
-from recallscope.common.grouping import grouped_by
-from recallscope.problem import Problem
-from recallscope.record import Record, Status
-from recallscope.results.panels import Panel, Picture
+from recallscope.common.status import Status
+from recallscope.experiment.record import Record
+from recallscope.plot.grouping import grouped_by
+from recallscope.plot.panels import Panel, Picture
+from recallscope.problem.problem import Problem
 from recallscope.statistics.intervals import Interval
 from reproduction.analysis import powers
 from reproduction.evidence import Evidence

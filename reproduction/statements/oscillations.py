@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recallscope.learning.training.rates import largest_stable_step
-from recallscope.record import Record, Status
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.common.status import Status
+from recallscope.experiment.record import Record
+from recallscope.plot.panels import Kind, Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
+from recallscope.training.rates import largest_stable_step
 from reproduction.evidence import Evidence
 from reproduction.intervals import drawn_again, mean_over, shown
 from reproduction.predictions import judged

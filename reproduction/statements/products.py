@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from recallscope.common.grouping import grouped_by
-from recallscope.results.panels import Panel, Picture
+from recallscope.plot.grouping import grouped_by
+from recallscope.plot.panels import Panel, Picture
 from recallscope.statistics.combining_power import Combination
 from reproduction.analysis import combination, grouped, power_within, powers
 from reproduction.critical_sizes import CriticalSize

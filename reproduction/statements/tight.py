@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from recallscope.common.formatting import format_range
-from recallscope.problem import Problem
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.plot.panels import Kind, Panel, Picture, Series
+from recallscope.problem.problem import Problem
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.lower_bound import bound
 from reproduction.analysis import grouped, powers

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from recallscope.record import Status
-from recallscope.results.panels import Panel, Picture, theory_line
+from recallscope.common.status import Status
+from recallscope.plot.panels import Panel, Picture, theory_line
 from recallscope.statistics.intervals import Interval
 from reproduction.analysis import grouped, powers
 from reproduction.critical_sizes import CriticalSize

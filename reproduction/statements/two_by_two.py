@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from recallscope.results.panels import Panel, Picture, Series
+from recallscope.plot.panels import Panel, Picture, Series
 from recallscope.statistics.intervals import Interval
 from reproduction.analysis import grouped
 from reproduction.critical_sizes import CriticalSize

@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from recallscope.plotting.picture import picture_figure
-from recallscope.plotting.style import save
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.plot.panels import Kind, Panel, Picture, Series
+from recallscope.plot.picture import picture_figure
+from recallscope.plot.style import save
 from reproduction.studies.given_embeddings.real_tables import _package
 
 HERE = Path(__file__).parent

@@ -19,9 +19,9 @@ import numpy as np
 import torch
 
 from recallscope import Problem, predict, run
-from recallscope.learning.cost import predict_cost
+from recallscope.theory.end_capacity import edge
 from recallscope.theory.end_law import trigger_snr
-from recallscope.theory.memory_edge import edge
+from recallscope.three_step.cost import predict_cost
 from reproduction.studies.kept_runs import Row, kept, run_and_keep, seed_from, write_table
 
 HERE = Path(__file__).parent

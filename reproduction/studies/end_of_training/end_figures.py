@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from recallscope.plotting.picture import picture_figure
-from recallscope.plotting.style import save
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.plot.panels import Kind, Panel, Picture, Series
+from recallscope.plot.picture import picture_figure
+from recallscope.plot.style import save
 from reproduction.studies.learned_embeddings.learned import parameters, stored_facts
 from reproduction.studies.memories import memory_edge
 from reproduction.studies.saturation import saturation

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 from recallscope import Problem, run
-from recallscope.tasks.kind import samples_of
+from recallscope.task.kind import samples_of
 from recallscope.theory.end_law import EDGE_WIDTH_FACTOR, end_of_training, trigger_snr
 from recallscope.theory.memory_recall import Facts, facts_seen, memory_recall
 from reproduction.recorded_names import with_todays_names

@@ -34,9 +34,9 @@ import torch
 from scipy.stats import binomtest
 
 from recallscope import Problem, predict, run
-from recallscope.learning.cost import predict_cost
+from recallscope.theory.end_capacity import edge
 from recallscope.theory.end_law import end_of_training
-from recallscope.theory.memory_edge import edge
+from recallscope.three_step.cost import predict_cost
 from reproduction.recorded_names import with_todays_names
 from reproduction.studies.kept_runs import Row, run_rest, seed_from, write_table
 

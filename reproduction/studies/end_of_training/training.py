@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from recallscope import Problem, run
-from recallscope.learning.training.rates import descent_rate
+from recallscope.training.rates import descent_rate
 
 SEED = 18
 OPTIMISERS = ("gd", "adam", "muon")
@@ -118,7 +118,7 @@ def measured(study: str, problem: Problem, seed: int, dtype: str = "float32") ->
 
 def samples_of_labels(problem: Problem, seed: int) -> list[int]:
     """The labels of the batch."""
-    from recallscope.tasks.kind import samples_of
+    from recallscope.task.kind import samples_of
 
     return list(samples_of(problem, seed).draw(0, int(problem.samples)).label)
 

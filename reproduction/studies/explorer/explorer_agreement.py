@@ -2,7 +2,8 @@
 
 Problems are drawn at random over every option, and each accuracy and each noise that the page works
 out is compared with that of Python; so are the laws of the end of training. Then the times that the
-page takes to answer and to draw a map. `tests/test_explorer.py` does the same with fewer problems.
+page takes to answer and to draw a map. `tests/browser/test_explorer.py` does the same with fewer
+problems.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[3] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "helpers"))
 from agreement import (
     END_IN_PAGE,
     IN_PAGE,
@@ -25,6 +26,7 @@ from agreement import (
     draw_trained,
     in_page,
 )
+
 from browser import browser, open_tab
 from recallscope import explore
 

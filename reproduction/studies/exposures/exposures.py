@@ -29,8 +29,8 @@ import torch
 from scipy.optimize import least_squares
 
 from recallscope import Problem, run
+from recallscope.theory.end_capacity import edge
 from recallscope.theory.exposures import steps_to
-from recallscope.theory.memory_edge import edge
 from reproduction.studies.kept_runs import Row, run_rest, seed_from, table, write_table
 
 HERE = Path(__file__).parent

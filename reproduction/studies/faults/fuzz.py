@@ -5,10 +5,10 @@
 
 Shards, folders of stores, weights and planes take most of the time, and more with atheris.
 
-The readers and their sound inputs are in tests/fuzz_readers.py, the changes in
-tests/fuzz_changes.py, and what is bad in tests/fuzz_judge.py. With atheris installed, inputs are
-chosen by coverage of the package: one that reaches a new branch is changed further. Without it, all
-are changes of the sound ones. Each reader runs in a child process, which is replaced when an input
+In tests/hostile, fuzz_readers.py has the readers and their sound inputs, fuzz_changes.py the
+changes, and fuzz_judge.py what is bad. With atheris installed, inputs are chosen by coverage of the
+package: one that reaches a new branch is changed further. Without it, all are changes of the sound
+ones. Each reader runs in a child process, which is replaced when an input
 ends it. Found inputs are written to the folder `--found`; results of several runs add up.
 """
 
@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve()
-sys.path.insert(0, str(HERE.parents[3] / "tests"))
+sys.path.insert(0, str(HERE.parents[3] / "tests" / "hostile"))
 
 # Of a million: those that are fast have more.
 PLANNED = {

@@ -32,8 +32,8 @@ from deltalake import DeltaTable
 
 from recallscope import Store
 from recallscope.common.csv_files import write_csv
-from recallscope.executors.ray import QUIET
-from recallscope.store.delta import StoreError
+from recallscope.sweeps.executors.ray import QUIET
+from recallscope.sweeps.store.delta import StoreError
 from reproduction.studies.faults import namespaces
 from reproduction.studies.faults.faults import (
     SWEEP,
@@ -63,7 +63,7 @@ HEALTH = {
     "RAY_health_check_failure_threshold": "5",
 }
 LOSS, DELAY = 5, 0.2  # per cent, and seconds each way
-DISK = 64 * 1024  # KiB
+DISK = 256 * 1024  # KiB
 START = 180.0  # seconds that a node may take to start
 RESUMES = 20  # after which a sweep without faults must have ended
 
@@ -71,8 +71,8 @@ RESUMES = 20  # after which a sweep without faults must have ended
 class Cluster:
     """Ray on three hosts, and a server for objects on a fourth."""
 
-    def __init__(self, lan: Lan, folder: Path) -> None:
-        self.lan, self.folder = lan, folder
+    def __init__(self, lan: Lan, folder: Path, serves: bool) -> None:
+        self.lan, self.folder, self.serves = lan, folder, serves
         self.address = f"{lan[HEAD].address}:6379"
         self.log = folder / "cluster.log"
         self.starting: dict[str, subprocess.Popen[bytes]] = {}
@@ -101,7 +101,7 @@ class Cluster:
         for host in self.lan:
             if not host.alive:
                 host.boot()
-        if not self.lan[SERVER].processes("rclone"):
+        if self.serves and not self.lan[SERVER].processes("rclone"):
             self._serve()
         if not all(self.lan[HEAD].processes(name) for name in ("gcs_server", "raylet/raylet")):
             for name in NODES:  # they cannot join another head
@@ -248,14 +248,15 @@ class Trial:
         """Read the store: what is wrong with it."""
         try:
             have = results(self.store)
-            rows = DeltaTable(self.store).count()
+            # Of one moment: the sweep may go on meanwhile.
+            keys = DeltaTable(self.store).to_pyarrow_table(columns=["key"])["key"].to_pylist()
         except StoreError:
             if self.seen:
                 raise
             return {}  # there is none yet
         wrong = {
             "lost": len(self.seen - set(have)),
-            "doubled": rows - len(have),
+            "doubled": len(keys) - len(set(keys)),
             "unequal": len(unequal(have, self.expected)),
         }
         self.seen = set(have)
@@ -395,7 +396,7 @@ def main() -> None:
         (folder / "sweep.toml").write_text(sweep)
         expected = undisturbed(folder / "one", sweep)
         lan = stack.enter_context(Lan(*NODES, SERVER))
-        cluster = Cluster(lan, folder)
+        cluster = Cluster(lan, folder, serves=given.store != ["folder"])
         cluster.complete()
         print(f"{len(expected)} cells, the cluster runs", flush=True)
         inject(cluster, expected, given)
@@ -442,6 +443,7 @@ def inject(cluster: Cluster, expected: dict, given: argparse.Namespace) -> None:
             trial.stop()
             if given.csv:
                 write(given.csv, given.seed, rows)
+            shutil.rmtree(trial.disk / f"facts-{trials}", ignore_errors=True)  # disks are small
         ends.update(trial.ends)
         trials += 1
     print(

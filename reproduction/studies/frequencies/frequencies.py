@@ -33,12 +33,12 @@ from pathlib import Path
 import numpy as np
 
 from recallscope import Problem, predict, run
-from recallscope.common.frequencies import frequencies_of, frequency_classes
-from recallscope.plotting.picture import picture_figure
-from recallscope.plotting.style import save
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.plot.panels import Kind, Panel, Picture, Series
+from recallscope.plot.picture import picture_figure
+from recallscope.plot.style import save
+from recallscope.problem.frequencies import frequencies_of, frequency_classes
+from recallscope.theory.end_capacity import edge
 from recallscope.theory.end_law import end_of_training
-from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
 from reproduction.recorded_names import with_todays_names
 

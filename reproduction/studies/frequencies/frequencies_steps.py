@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from recallscope import Problem, run
-from recallscope.common.frequencies import frequencies_of, frequency_classes
+from recallscope.problem.frequencies import frequencies_of, frequency_classes
 from recallscope.theory.laws.unequal_three_step import unequal_steps
 from reproduction.studies.frequencies.frequencies import classes, read, table_of, write
 

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 
 from recallscope import Problem, predict, run
-from recallscope.models.embeddings import Embeddings
+from recallscope.problem.given_embeddings import Embeddings
 from reproduction.recorded_names import with_todays_names
 from reproduction.studies.kept_runs import Row, run_rest
 

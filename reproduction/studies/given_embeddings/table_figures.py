@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.plot.panels import Kind, Panel, Picture, Series
 from reproduction.studies.end_of_training.end_figures import draw, table, with_bars
 
 HERE = Path(__file__).parent

@@ -22,8 +22,9 @@ import numpy as np
 import torch
 
 from recallscope import Problem, run
-from recallscope.models.embeddings import Embeddings, draw_embeddings
-from recallscope.theory.memory_edge import edge
+from recallscope.model.embeddings import draw_embeddings
+from recallscope.problem.given_embeddings import Embeddings
+from recallscope.theory.end_capacity import edge
 from recallscope.theory.table_moments import effective_dim
 from reproduction.studies.given_embeddings import real_tables
 from reproduction.studies.kept_runs import Row, run_rest

@@ -19,7 +19,7 @@ import torch
 from scipy.optimize import linprog
 
 from recallscope import Problem, run
-from recallscope.models.embeddings import Embeddings
+from recallscope.problem.given_embeddings import Embeddings
 from recallscope.theory.table_facts import most_trained
 from reproduction.studies.given_embeddings import real_tables
 from reproduction.studies.kept_runs import Row, run_rest

@@ -13,7 +13,7 @@ import numpy as np
 
 from recallscope import Problem, Record, Status, solve
 from recallscope.common.csv_files import read_csv
-from recallscope.measurement.critical import CriticalSearch
+from recallscope.measure.critical_search import CriticalSearch
 from recallscope.statistics import power_law as fitted
 from recallscope.statistics.power_law import Collapse, Exponent, collapse, fit_law, read_points
 from reproduction.recorded_names import with_todays_names

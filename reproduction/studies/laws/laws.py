@@ -7,7 +7,7 @@
 Each law is measured about several base problems, each larger than the one before, with five values
 along each axis and the others at the base. Searches know nothing of the closed forms. Runs go to
 laws-runs.csv as they are made, critical sizes to laws.csv; a search that is there is not repeated.
-The searches are in tests/law_searches.py, which the tests use too.
+The searches are in law_searches.py, which the tests use too.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from recallscope import run
 from recallscope.common.csv_files import write_csv
-from recallscope.plotting.layout import explain, handle
-from recallscope.plotting.style import (
+from recallscope.plot.labels import LETTERS
+from recallscope.plot.layout import explain, handle
+from recallscope.plot.style import (
     COLOURS,
     MARKERS,
     label_size_axes,
@@ -35,7 +36,6 @@ from recallscope.plotting.style import (
     save,
     style_axes,
 )
-from recallscope.results.labels import LETTERS
 from reproduction.studies.laws.law_searches import (
     FACTORIAL,
     KEY,

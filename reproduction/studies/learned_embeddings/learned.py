@@ -26,7 +26,7 @@ import torch
 from scipy.optimize import brentq
 
 from recallscope import Problem, run
-from recallscope.theory.memory_edge import edge
+from recallscope.theory.end_capacity import edge
 from reproduction.studies.kept_runs import keep, kept, write_table
 
 HERE = Path(__file__).parent

@@ -31,9 +31,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from recallscope.plotting.picture import picture_figure
-from recallscope.plotting.style import save
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.plot.panels import Kind, Panel, Picture, Series
+from recallscope.plot.picture import picture_figure
+from recallscope.plot.style import save
 from recallscope.theory.low_rank import low_rank_facts
 from recallscope.theory.output_cone import cone
 from reproduction.studies.frequencies.frequencies import read, write

@@ -24,8 +24,8 @@ import torch
 from scipy.optimize import brentq
 
 from recallscope import Problem, Record
-from recallscope.experiment.run import run_together
-from recallscope.theory.memory_edge import Edge, edge
+from recallscope.experiment.experiment import run_together
+from recallscope.theory.end_capacity import Edge, edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
 from reproduction.studies.kept_runs import Row, kept, run_and_keep, seed_from, write_table
 

@@ -25,8 +25,8 @@ import numpy as np
 import torch
 from scipy.optimize import minimize
 
+from recallscope.theory.end_capacity import edge
 from recallscope.theory.label_pool import pool
-from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
 from reproduction.studies.kept_runs import Row, kept, run_and_keep, seed_from, write_table
 

@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from recallscope import Instance, Learned, Problem, RecallTask, Threads, learn
-from recallscope.plotting.style import COLOURS, new_figure, save, style_axes
+from recallscope.plot.style import COLOURS, new_figure, save, style_axes
 from recallscope.theory.hermite import kernel
 
 FOLDER = Path(__file__).parents[3] / "docs" / "noise"

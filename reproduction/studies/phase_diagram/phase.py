@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from recallscope import Problem, phase_map
-from recallscope.plotting.phase_map import phase_map_figure
-from recallscope.plotting.style import save
+from recallscope.plot.phase_map import phase_map_figure
+from recallscope.plot.style import save
 
 
 def main() -> None:

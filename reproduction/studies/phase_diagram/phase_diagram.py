@@ -22,12 +22,13 @@ import torch
 
 from recallscope import Problem, Record, Status, run
 from recallscope.common.csv_files import read_csv, write_csv
-from recallscope.measurement.axis import parse_axis
-from recallscope.measurement.phase import from_rows, phase_diagram, plan
-from recallscope.measurement.phase_diagram import PhaseCell, PhaseDiagram
-from recallscope.plotting.phase_diagram import phase_diagram_figure
-from recallscope.plotting.style import save
-from recallscope.record import ACCURACIES, Provenance
+from recallscope.experiment.record import Provenance
+from recallscope.measure.phase_diagram import PhaseCell, PhaseDiagram
+from recallscope.measure.planes import from_rows, phase_diagram, plan
+from recallscope.plot.phase_diagram import phase_diagram_figure
+from recallscope.plot.style import save
+from recallscope.problem.axis import parse_axis
+from recallscope.problem.metrics import ACCURACIES
 from reproduction.recorded_names import with_todays_names
 
 VOCAB = 512

@@ -29,11 +29,11 @@ import numpy as np
 import torch
 
 from recallscope import Problem, plan, run
-from recallscope.common.frequencies import frequent_fraction
-from recallscope.learning.learner import Setup
-from recallscope.learning.training.probe import parameters_of
-from recallscope.parts.long_values import text_of
-from recallscope.tasks.kind import facts_of
+from recallscope.model.parameters import parameters_of
+from recallscope.model.setup import Setup
+from recallscope.problem.facts import facts_of
+from recallscope.problem.frequencies import frequent_fraction
+from recallscope.problem.long_values import text_of
 from reproduction.studies.kept_runs import Row, run_rest, seed_from, write_table
 
 HERE = Path(__file__).parent

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.plot.panels import Kind, Panel, Picture, Series
 from recallscope.theory.laws.small_transformers import spread_near
 from recallscope.theory.recorded_error import SMALL_MODELS, recorded
 from reproduction.studies.end_of_training.end_figures import draw

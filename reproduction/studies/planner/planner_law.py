@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import recallscope
-from recallscope.parts.registry import names
+from recallscope.problem.registry import names
 from recallscope.theory.choosing import law_named
 from recallscope.theory.law import LawKind
 from recallscope.theory.laws.small_transformers import CONSTANTS, Constants, classes_of, recall_at

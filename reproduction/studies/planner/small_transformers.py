@@ -16,8 +16,8 @@ from pathlib import Path
 
 import recallscope
 from recallscope import Problem, Store
-from recallscope.learning.training.probe import parameters_of
-from recallscope.tasks.kind import facts_of
+from recallscope.model.parameters import parameters_of
+from recallscope.problem.facts import facts_of
 
 TABLE = Path(__file__).with_name("small-transformers.csv")
 SIZES = {

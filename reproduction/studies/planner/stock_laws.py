@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from recallscope import CriticalSize, Problem, Store, critical, solve
-from recallscope.plotting.picture import picture_figure
-from recallscope.plotting.style import save
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.plot.panels import Kind, Panel, Picture, Series
+from recallscope.plot.picture import picture_figure
+from recallscope.plot.style import save
 from recallscope.statistics.power_law import fit_law, read_points
 
 HERE = Path(__file__).parent

@@ -25,9 +25,9 @@ import numpy as np
 import torch
 
 from recallscope import Problem, run
-from recallscope.learning.cost import predict_cost
 from recallscope.theory.accuracy import accuracies
 from recallscope.theory.problem_arrays import arrays_of
+from recallscope.three_step.cost import predict_cost
 from reproduction.recorded_names import with_todays_names
 from reproduction.studies.kept_runs import seed_from
 from reproduction.studies.random_problems.design import (

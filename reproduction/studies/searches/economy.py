@@ -3,7 +3,7 @@
     searches/economy              # run all, write economy.csv, report
     searches/economy --report     # report the file that is there
 
-On planted truths (those of tests/planted_searches.py that lie within the range), and on ten real
+On planted truths (those of planted_searches.py that lie within the range), and on ten real
 problems, twelve times each. Their true N* is where a straight line crosses the target, through the
 means of 200 or more fresh runs at each of two sizes, 10 % below and above where the searches point.
 
@@ -13,7 +13,7 @@ the posterior of the search too, to tell what comes of where one looks and what 
 Bisection: each outcome halves the range, down to 1 %; then it starts again with fresh seeds until
 the runs are used up, and N* is the geometric mean of where it ended.
 
-The methods are in tests/search_economy.py, which the tests use too.
+The methods are in search_economy.py, which the tests use too.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     searches/planted              # search, write planted.csv, report
     searches/planted --report     # report the file that is there
 
-What is planted is in tests/planted_searches.py, which the tests use too.
+What is planted is in planted_searches.py, which the tests use too.
 """
 
 from __future__ import annotations

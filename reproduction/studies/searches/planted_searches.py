@@ -17,8 +17,8 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from recallscope import Problem, Record, Status
-from recallscope.measurement.critical import CriticalSearch
-from recallscope.record import Provenance
+from recallscope.experiment.record import Provenance
+from recallscope.measure.critical_search import CriticalSearch
 
 TESTS = 4096
 LOW, HIGH = 64, 131072

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from recallscope import Problem, Record, run
-from recallscope.measurement.critical import CriticalSearch
+from recallscope.measure.critical_search import CriticalSearch
 from recallscope.statistics.threshold import Runs, locate
 from reproduction.studies.searches.planted_searches import (
     HIGH,

@@ -27,18 +27,18 @@ from torch import Tensor
 
 from recallscope import Instance, Problem, ProblemError, Threads, learn, predict_cost
 from recallscope.cli.output import print_table
+from recallscope.common.checks import whole_number
 from recallscope.common.csv_files import number_or_text
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import available_cores, machine_memory
 from recallscope.common.progress_bar import shown_progress
-from recallscope.experiment.run import check_memory, check_run
-from recallscope.learning.batch import Tile, tile_size
-from recallscope.learning.cost import choose_engine
-from recallscope.learning.large_table import large_zeros
-from recallscope.learning.ops import sparse_rows
-from recallscope.learning.three_step import Learned
-from recallscope.models.transformer import Transformer
-from recallscope.problem import whole_number
+from recallscope.experiment.experiment import check_memory, check_run
+from recallscope.model.transformer import Transformer
+from recallscope.three_step.batch import Tile, tile_size
+from recallscope.three_step.cost import choose_engine
+from recallscope.three_step.large_table import large_zeros
+from recallscope.three_step.ops import sparse_rows
+from recallscope.three_step.three_step import Learned
 from reproduction.studies.speed.turns import FEWEST_TURNS, Ratio, load_average, take_turns
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ def handed_out(executor: str, place: str) -> float:
     """Cells per second from the driver to workers and into the store."""
     with cell_workers(executor, 2) as pool:
         warm_up(pool)
-        with patch("recallscope.sweeps.sweep.cell_workers", lambda *more: nullcontext(pool)):
+        with patch("recallscope.sweeps.run_sweep.cell_workers", lambda *more: nullcontext(pool)):
             started = time.perf_counter()
             found = sweep(cells(), place, run=nothing, version=1, progress=False)
     assert found.by_status == {"ok": CELLS}
@@ -61,9 +61,9 @@ COMMIT = """
 import sys, time
 from dataclasses import replace
 from recallscope import Problem, Store, run
-from recallscope.cell import Settings
-from recallscope.store.keys import CellKeys
-from recallscope.store.schema import KeyedRecord
+from recallscope.experiment.cell import Settings
+from recallscope.sweeps.store.cell_keys import CellKeys
+from recallscope.sweeps.store.schema import KeyedRecord
 store, keys, writer = Store(sys.argv[1]), CellKeys(Settings()), int(sys.argv[2])
 commits, count = int(sys.argv[3]), int(sys.argv[4])
 problem = Problem(vocab=16, samples=32, dim=8, length=4)

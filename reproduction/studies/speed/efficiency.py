@@ -23,10 +23,10 @@ from contextlib import contextmanager, nullcontext
 from unittest.mock import patch
 
 from recallscope import Problem, sweep
-from recallscope.cell import Cell, Settings
 from recallscope.common.csv_files import write_csv
-from recallscope.executors.limits import Limits
-from recallscope.executors.workers import Workers, workers_of
+from recallscope.experiment.cell import Cell, Settings
+from recallscope.sweeps.executors.limits import Limits
+from recallscope.sweeps.executors.workers import Workers, workers_of
 from recallscope.sweeps.jobs import RunCells, cell_workers
 
 WORKERS = 2
@@ -80,7 +80,7 @@ def bare(problem: Problem, cells: int) -> float:
 
 def swept(problem: Problem, cells: int, pool: Workers) -> float:
     """Seconds that the sweep takes with workers that are there already."""
-    there = patch("recallscope.sweeps.sweep.cell_workers", lambda *executor: nullcontext(pool))
+    there = patch("recallscope.sweeps.run_sweep.cell_workers", lambda *executor: nullcontext(pool))
     with tempfile.TemporaryDirectory() as folder, there:
         started = time.perf_counter()
         found = sweep(((problem, seed) for seed in range(cells)), folder, progress=False)

@@ -18,8 +18,8 @@ from typing import Any
 
 from recallscope import Store, sweep
 from recallscope.common.csv_files import write_csv
+from recallscope.measure.sweep_file import sweep_from
 from recallscope.sweeps.estimate import estimate, measured_pace
-from recallscope.sweeps.spec import sweep_from
 
 TURNS = 3
 TINY = {"problem": {"vocab": 32, "length": 4}, "grid": {"dim": [8, 16], "samples": [64, 128]}}

@@ -21,9 +21,9 @@ import torch
 
 from recallscope import Instance, Problem
 from recallscope.common.csv_files import write_csv
-from recallscope.executors.processes import Processes
-from recallscope.learning.batch import Tile
+from recallscope.sweeps.executors.processes import Processes
 from recallscope.sweeps.sharded import run_sharded
+from recallscope.three_step.batch import Tile
 from reproduction.studies.speed.bench import BARE
 
 BARE_SAMPLES = 2**16

@@ -27,10 +27,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from recallscope import Problem, Store, run, sweep
-from recallscope.cell import Settings
 from recallscope.common.csv_files import write_csv
-from recallscope.store.keys import CellKeys
-from recallscope.store.schema import KEY, KeyedRecord, to_table
+from recallscope.experiment.cell import Settings
+from recallscope.sweeps.store.cell_keys import CellKeys
+from recallscope.sweeps.store.schema import KEY, KeyedRecord, to_table
 from reproduction.studies.speed.turns import Ratio
 
 SHARD = 20_000

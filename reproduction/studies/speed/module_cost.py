@@ -17,8 +17,8 @@ import numpy as np
 from torch import nn
 
 from recallscope import Model, Problem, problem_field, run
-from recallscope.learning.cost import predict_cost
-from recallscope.learning.learner import Setup
+from recallscope.model.setup import Setup
+from recallscope.three_step.cost import predict_cost
 from reproduction.studies.random_problems.design import draw_size
 
 SEED, COUNT = 20261120, 20

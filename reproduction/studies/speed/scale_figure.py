@@ -9,9 +9,9 @@ import csv
 import math
 from pathlib import Path
 
-from recallscope.plotting.picture import picture_figure
-from recallscope.plotting.style import save
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.plot.panels import Kind, Panel, Picture, Series
+from recallscope.plot.picture import picture_figure
+from recallscope.plot.style import save
 
 HERE = Path(__file__).parent
 ROOT = Path(__file__).parents[3]

@@ -20,9 +20,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from recallscope import Instance, Problem
-from recallscope.experiment.run import run_together
-from recallscope.learning.learner import Setup
-from recallscope.learning.training.rates import adam_rate
+from recallscope.experiment.experiment import run_together
+from recallscope.model.setup import Setup
+from recallscope.training.rates import adam_rate
 from reproduction.studies.speed.turns import Ratio, load_average, take_turns
 
 TURNS = 10

@@ -49,10 +49,11 @@ from recallscope.cli.options import (
 )
 from recallscope.cli.parsing import no_arrays, problem_from, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
-from recallscope.record import Status, accuracy_name
+from recallscope.common.status import Status
+from recallscope.problem.metrics import accuracy_name
 
 if TYPE_CHECKING:
-    from recallscope.measurement.ablation import Ablations
+    from recallscope.measure.ablation import Ablations
 
 NAMES = ("embedding", "mlp", "trigger", "steps", "batch", "gaussian")
 """A copy of those of ablations, which take long to import; a test compares them."""
@@ -117,8 +118,8 @@ def ablate(
     problem = problem_from(options)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(options), place_from(options)
-    from recallscope.api.ablate import ablate as measure  # loads torch: after the checks
-    from recallscope.measurement.ablation import named, plan
+    from recallscope.measure.ablate import ablate as measure  # loads torch: after the checks
+    from recallscope.measure.ablation import named, plan
 
     runs = plan(named(changes, problem, accuracy_name(accuracy)), 1, first)
     check_time_of(runs, count, settings, options, yes)

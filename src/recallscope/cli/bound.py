@@ -37,7 +37,7 @@ from recallscope.cli.options import (
 )
 from recallscope.cli.parsing import closed_form_problem
 from recallscope.common.csv_files import number_or_text
-from recallscope.problem import ProblemError
+from recallscope.common.errors import ProblemError
 
 if TYPE_CHECKING:
     from recallscope.theory.lower_bound import Bound
@@ -78,7 +78,7 @@ def bound(
       recallscope bound --vocab 512 --samples 8192 --dim 64 --length 32
       recallscope bound --vocab 512 --samples 8192 --dim 64 --length 16 --width 256 --target 0.9
     """
-    from recallscope.api.theory import bound as find
+    from recallscope.theory.solve import bound as find
 
     options = dict(context.params)
     shown = output.output_from(options)
@@ -116,7 +116,7 @@ def _print_bound(lower_bound: Bound) -> None:
 
 def _print_needed(lower_bound: Bound) -> None:
     """Print what the bound is to be compared with, by closed forms."""
-    from recallscope.theory.capacity import solve as solved
+    from recallscope.theory.required_size import solve as solved
 
     readers = (("the first-gradient readout", "first_gradient"), ("three steps", "recall"))
     rows = []

@@ -36,11 +36,11 @@ from recallscope.cli.options import (
 )
 from recallscope.cli.parsing import problem_to_run
 from recallscope.cli.progress import ProgressDisplay
+from recallscope.common.checks import whole_number
 from recallscope.common.csv_files import number_or_text
-from recallscope.problem import whole_number
 
 if TYPE_CHECKING:
-    from recallscope.validation.check import CheckReport
+    from recallscope.measure.check_report import CheckReport
 
 
 def check(
@@ -81,7 +81,7 @@ def check(
       recallscope check --width 256 --trigger-in-values --json
       recallscope check --embedding structured --field spectrum=1
     """
-    from recallscope.api.check import check as measure
+    from recallscope.measure.check import check as measure
 
     options = dict(context.params)
     shown = output.output_from(options)

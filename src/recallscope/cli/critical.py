@@ -59,7 +59,7 @@ from recallscope.common.csv_files import number_or_text
 from recallscope.theory.scope import exposures, scope
 
 if TYPE_CHECKING:
-    from recallscope.measurement.critical_size import CriticalSize
+    from recallscope.measure.critical_size import CriticalSize
 
 
 def critical(
@@ -134,7 +134,7 @@ def critical(
     if seeds_passing is not None:
         how["seeds_passing"] = number_or_text(seeds_passing)
     place = place_from(options)
-    from recallscope.api.critical import critical as measure  # loads torch: after the checks
+    from recallscope.measure.critical import critical as measure  # loads torch: after the checks
 
     check_time_of_searches(problem, quantity, 1, how, settings, options, yes)
     with ProgressDisplay("search") as display, resumable(place["store"]):

@@ -7,14 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from recallscope.common.checks import whole_number
 from recallscope.common.csv_files import number_or_text
+from recallscope.common.errors import ProblemError
 from recallscope.common.formatting import format_duration
 from recallscope.common.interrupts import clean_up_needed
 from recallscope.common.machine import available_cores
-from recallscope.problem import Problem, ProblemError, whole_number
+from recallscope.problem.problem import Problem
 
 if TYPE_CHECKING:
-    from recallscope.store.store import Store
+    from recallscope.sweeps.store.store import Store
 
 _NOTICED, _LONG = 2.0, 3600.0  # seconds
 
@@ -41,7 +43,7 @@ def store_from(where: Mapping[str, Any]) -> Store | None:
         return None
     if where["store"].startswith("memory:"):
         raise ProblemError("a store in memory is gone when the command ends; give a folder")
-    from recallscope.store.store import Store
+    from recallscope.sweeps.store.store import Store
 
     return Store(where["store"])
 
@@ -68,7 +70,7 @@ def check_time_of(
     instead: str = "take less of it",
 ) -> None:
     """The same for runs with `seeds` seeds each, as if none of them were in the store."""
-    from recallscope.cell import Settings
+    from recallscope.experiment.cell import Settings
     from recallscope.sweeps.dispatch import cost_maker
 
     cost = cost_maker(Settings(**settings))
@@ -88,7 +90,7 @@ def check_time_of_searches(
     yes: bool,
 ) -> None:
     """The same for searches that use their whole budget; each run counts as long as the first."""
-    from recallscope.measurement.critical import CriticalSearch
+    from recallscope.measure.critical_search import CriticalSearch
 
     named = {name: how[name] for name in ("target", "accuracy", "low", "high", "budget", "prior")}
     first = CriticalSearch(problem, quantity, **named).ask()

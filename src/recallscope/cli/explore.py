@@ -29,7 +29,7 @@ def explore(
       recallscope explore
       recallscope explore --to page.html --no-open
     """
-    from recallscope.api.explore import explore as write
+    from recallscope.explorer.explore import explore as write
 
     path = write(to, open=open)
     if as_json:

@@ -58,10 +58,10 @@ from recallscope.cli.output import number, output_from, print_table, say
 from recallscope.cli.parsing import fill_in, problem_to_run, search_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text, read_csv
-from recallscope.problem import ProblemError
+from recallscope.common.errors import ProblemError
 
 if TYPE_CHECKING:
-    from recallscope.measurement.scaling import Scaling
+    from recallscope.measure.scaling import Scaling
     from recallscope.statistics.expected_law import ExpectedLaw
     from recallscope.statistics.power_law import Separable
 
@@ -137,7 +137,7 @@ def fit(
           --vary dim=64:160:5 --vary length=8:32:5 --table law.csv --figure law.pdf
       recallscope fit --from law.csv --expect dim=-2 --expect length=1 --json
     """
-    from recallscope.measurement.scaling import scaling_from_rows
+    from recallscope.measure.scaling import scaling_from_rows
 
     options = dict(context.params)
     output = output_from(options)
@@ -165,7 +165,7 @@ def _powers(texts: list[str]) -> dict[str, float]:
 
 def _measure(options: dict[str, Any], powers: dict[str, float], yes: bool) -> Scaling:
     """Search for the critical size of every problem about the one given."""
-    from recallscope.measurement.axis import check_varied, parse_axis
+    from recallscope.problem.axis import check_varied, parse_axis
 
     quantity, vary = options["quantity"], options["vary"]
     if quantity is None or not vary:
@@ -178,7 +178,7 @@ def _measure(options: dict[str, Any], powers: dict[str, float], yes: bool) -> Sc
     problem, arrays = problem_to_run(options, [quantity, *(axis.name for axis in axes)])
     how, settings = search_from(options), settings_from(options, arrays)
     place = place_from(options)
-    from recallscope.api.fit import fit as measure  # loads torch: after the checks
+    from recallscope.measure.fit import fit as measure  # loads torch: after the checks
 
     searches = sum(len(axis.values) for axis in axes)
     check_time_of_searches(problem, quantity, searches, how, settings, options, yes)

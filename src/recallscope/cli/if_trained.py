@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recallscope.problem import Problem
+from recallscope.problem.problem import Problem
 
 _STEPS = "This is after three gradient steps."
 

@@ -15,10 +15,10 @@ import typer
 from recallscope import __version__
 from recallscope.cli.commands import Commands
 from recallscope.cli.terminal import Guarded
+from recallscope.common.errors import ProblemError, did_you_mean
 from recallscope.common.extras import EXTRAS, missing
 from recallscope.common.formatting import printable
 from recallscope.common.interrupts import interrupts_obeyed
-from recallscope.parts.errors import ProblemError, did_you_mean
 
 app = typer.Typer(
     name="recallscope",
@@ -103,8 +103,8 @@ def _misuse(error: Any) -> str:
 
 def _field_of_a_learner(option: str) -> str | None:
     """Return the field that an option would be, if one of our learners has it."""
-    from recallscope.parts.part import fields_of
-    from recallscope.parts.registry import is_builtin, names, part
+    from recallscope.problem.part import fields_of
+    from recallscope.problem.registry import is_builtin, names, part
 
     field = option.lstrip("-").replace("-", "_")
     ours = [name for name in names("learner") if is_builtin("learner", name)]

@@ -12,9 +12,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from recallscope.parts.axes import SIZES
-from recallscope.parts.registry import KINDS, names
-from recallscope.problem import ACTIVATIONS, DTYPES, REGIMES, ProblemError
+from recallscope.common.errors import ProblemError
+from recallscope.problem.axes import SIZES
+from recallscope.problem.problem import ACTIVATIONS, DTYPES, REGIMES
+from recallscope.problem.registry import KINDS, names
 
 UNITS = "Sizes and counts: 50k is 50,000 (k = 1000), 1M 10^6, 1B 10^9; 1e6 and 1_000 will do too."
 
@@ -45,7 +46,7 @@ def named(
 def complete_field(context: typer.Context, incomplete: str) -> list[str]:
     """Return NAME= of every field of the parts that a line names."""
     from recallscope.cli.parsing import parts_from
-    from recallscope.parts.naming import declared_by
+    from recallscope.problem.naming import declared_by
 
     return [f"{name}=" for name in declared_by(parts_from(context.params))]
 

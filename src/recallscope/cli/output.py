@@ -9,15 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recallscope.cli.terminal import console, printable_lines
+from recallscope.common.checks import shown
 from recallscope.common.csv_files import number_or_text
+from recallscope.common.errors import ProblemError
 from recallscope.common.formatting import printable
 from recallscope.common.plain import finite
-from recallscope.parts.naming import PART_DEFAULTS
-from recallscope.problem import Problem, ProblemError, shown
+from recallscope.problem.naming import PART_DEFAULTS
+from recallscope.problem.problem import Problem
 
 if TYPE_CHECKING:
-    from recallscope.record import Record
-    from recallscope.results.result import Result
+    from recallscope.experiment.record import Record
+    from recallscope.plot.result import Result
 
 _NARROWEST, _WIDEST = 2.0, 20.0  # inches
 
@@ -61,7 +63,7 @@ def output_from(options: Mapping[str, Any]) -> Output:
 
         table = check_table(table)
     if figure is not None:
-        from recallscope.plotting.style import check_path
+        from recallscope.plot.style import check_path
 
         figure = check_path(figure)
     caption = False if options["no_caption"] else None

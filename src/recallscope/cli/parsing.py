@@ -6,16 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recallscope import problem as problems
+from recallscope.common.checks import LARGEST_SEED, LARGEST_SIZE, whole_number
 from recallscope.common.csv_files import number_or_text
-from recallscope.parts.axes import SIZES, axis_field
-from recallscope.parts.naming import declared_by, find_part, metric_names, named_parts
-from recallscope.problem import Problem, ProblemError, whole_number
-from recallscope.record import accuracy_name
+from recallscope.common.errors import ProblemError
+from recallscope.problem.axes import SIZES, axis_field
+from recallscope.problem.metrics import accuracy_name
+from recallscope.problem.naming import declared_by, find_part, metric_names, named_parts
+from recallscope.problem.problem import FIELDS, Problem
 
 if TYPE_CHECKING:
-    from recallscope.measurement.axis import Axis
-    from recallscope.models.embeddings import Embeddings
+    from recallscope.problem.axis import Axis
+    from recallscope.problem.given_embeddings import Embeddings
 
 _TRUTH = {"true": True, "false": False}
 TRAINING = ("learning_rate", "steps", "batch")
@@ -56,7 +57,7 @@ def _texts(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     declared = {}
     for option in options.get("field") or []:
         name, equals, text = option.partition("=")
-        if not equals or name in problems.FIELDS:
+        if not equals or name in FIELDS:
             raise ProblemError(f"a field of a part is NAME=VALUE, as in k=5, not {option!r:.60}")
         declared[name] = text
     for name in TRAINING:
@@ -88,7 +89,7 @@ def own_arrays(embedding: str) -> tuple[Embeddings | None, str]:
     """The arrays of a file and their name, or no arrays and the name of a family."""
     if not _is_file(embedding):
         return None, embedding
-    from recallscope.models.embeddings import Embeddings
+    from recallscope.problem.given_embeddings import Embeddings
 
     arrays = Embeddings.load(embedding)
     return arrays, arrays.name
@@ -144,9 +145,7 @@ def fill_in(options: dict[str, Any], size: str, axes: Sequence[Axis] = ()) -> No
         return
     options[size] = "2" if size == "vocab" else "1"
     if size == "dim" and options["vocab"]:
-        vocab = whole_number(
-            "vocab", number_or_text(options["vocab"]), 2, problems.LARGEST_SIZE - 1
-        )
+        vocab = whole_number("vocab", number_or_text(options["vocab"]), 2, LARGEST_SIZE - 1)
         if not _is_file(options["embedding"]) and ":" not in options["embedding"]:
             options["dim"] = str(find_part("embedding", options["embedding"]).smallest_dim(vocab))
 
@@ -154,7 +153,7 @@ def fill_in(options: dict[str, Any], size: str, axes: Sequence[Axis] = ()) -> No
 def seeds_from(seeds: str, seed: str, largest: int | None = None) -> tuple[int, int]:
     """How many seeds, and the first of them."""
     count = whole_number("seeds", number_or_text(seeds), 1, 10**6)
-    most = problems.LARGEST_SEED - count + 1 if largest is None else largest
+    most = LARGEST_SEED - count + 1 if largest is None else largest
     return count, whole_number("seed", number_or_text(seed), 0, most)
 
 

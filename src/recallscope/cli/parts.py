@@ -9,11 +9,11 @@ import typer
 
 from recallscope.cli.options import AsJson, named
 from recallscope.cli.output import print_either
-from recallscope.parts.field import Field
-from recallscope.parts.naming import find_part
-from recallscope.parts.part import fields_of
-from recallscope.parts.registry import KINDS, names
-from recallscope.problem import choice
+from recallscope.common.checks import choice
+from recallscope.problem.field import Field
+from recallscope.problem.naming import find_part
+from recallscope.problem.part import fields_of
+from recallscope.problem.registry import KINDS, names
 
 
 def parts(

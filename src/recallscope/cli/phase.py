@@ -58,13 +58,13 @@ from recallscope.cli.options import (
 from recallscope.cli.output import capital, output_from, print_extrapolated, print_table, say
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text, read_csv
-from recallscope.parts.axes import axes_of, axis_field
-from recallscope.problem import ProblemError
-from recallscope.record import accuracy_name
+from recallscope.common.errors import ProblemError
+from recallscope.problem.axes import axes_of, axis_field
+from recallscope.problem.metrics import accuracy_name
 
 if TYPE_CHECKING:
-    from recallscope.measurement.axis import Axis
-    from recallscope.measurement.phase_diagram import PhaseDiagram, PhaseDiagrams
+    from recallscope.measure.phase_diagram import PhaseDiagram, PhaseDiagrams
+    from recallscope.problem.axis import Axis
     from recallscope.theory.phase_map import PhaseMap
 
 _WITH_FROM = ("source", "target", *OUTPUT)
@@ -144,14 +144,14 @@ def phase(
       recallscope phase --theory-only --x dim=1k:16k:40 --y vocab=1M:1B:40 --samples 1e12 \\
           --length 4096 --figure map.pdf
     """
-    from recallscope.measurement.phase import from_rows
-    from recallscope.measurement.phase_diagram import PhaseDiagrams
+    from recallscope.measure.phase_diagram import PhaseDiagrams
+    from recallscope.measure.planes import from_rows
 
     options = dict(context.params)
     output = output_from(options)
     sought = accuracy or "recall", number_or_text(target or "0.5")
     if source is not None and ("://" in source or Path(source).is_dir()):
-        from recallscope.api.phase import phase_of_store
+        from recallscope.measure.phase import phase_of_store
 
         refuse_all_but([*_WITH_FROM, "x", "y", "accuracy", *parsing.PROBLEM], context)
         chosen = parsing.selection_from(options, typed_options(context))
@@ -179,7 +179,7 @@ def phase(
 
 
 def _axes(options: dict[str, Any], x: str | None, y: str | None) -> tuple[Axis, Axis]:
-    from recallscope.measurement.axis import parse_axis
+    from recallscope.problem.axis import parse_axis
 
     if x is None or y is None:
         raise ProblemError("a phase diagram needs --x and --y, as in --x dim=16:256:30")
@@ -198,8 +198,8 @@ def _measure(
     problem, arrays = parsing.problem_to_run(options, [axis.name for axis in axes])
     settings = parsing.settings_from(options, arrays)
     place = place_from(options)
-    from recallscope.api.phase import phase as measure  # loads torch: after the checks
-    from recallscope.measurement.phase import check_plan, plan
+    from recallscope.measure.phase import phase as measure  # loads torch: after the checks
+    from recallscope.measure.planes import check_plan, plan
 
     check_plan(problem, *axes, count)
     check_time_of(plan(problem, *axes, 1, first), count, settings, options, yes)
@@ -225,7 +225,7 @@ def _print_phase(diagrams: PhaseDiagrams) -> None:
 
 
 def _print_diagram(diagram: PhaseDiagram) -> None:
-    from recallscope.measurement.phase_diagram import TOLERANCE
+    from recallscope.measure.phase_diagram import TOLERANCE
 
     print(
         ", ".join(f"{name}={value}" for name, value in diagram.shared.items() if value is not None)

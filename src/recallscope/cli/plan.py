@@ -22,7 +22,7 @@ from recallscope.common.csv_files import number_or_text
 from recallscope.planning.inputs import METHODS, SOUGHT
 
 if TYPE_CHECKING:
-    from recallscope.planning.plan import Plan
+    from recallscope.planning.plan_result import Plan
 
 PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
 FREQUENCIES = ("uniform", "zipf")
@@ -133,8 +133,8 @@ def plan(
       recallscope plan --model config.json --rank 16 --facts 50k --exposures 100 --verify
       recallscope plan --method memory --d-model 256 --facts 10k --exposures 1000 --json
     """
-    from recallscope.api.plan import plan as make
-    from recallscope.plotting.pages import check_page
+    from recallscope.planning.plan import plan as make
+    from recallscope.plot.pages import check_page
 
     options = dict(call.params)
     output = output_from(options)
@@ -147,28 +147,29 @@ def plan(
     with ProgressDisplay("plan") as display:
         answer = make(**choices, progress=display.update)
     if verify:
-        from recallscope.api.verify import verified  # loads torch
+        from recallscope.planning.verify import verified  # loads torch
 
         with ProgressDisplay("verify") as display:
             answer = verified(
                 answer, display.update, lambda line: display.say(f"recallscope {line}")
             )
     if path is not None:
-        answer.write_page(path)
+        from recallscope.planning.page import write_plan_page
+
+        write_plan_page(answer, path)
     output.show(answer, _print_plan)
     return 0 if answer.laws else 1
 
 
 def _print_plan(answer: Plan) -> None:
-    from recallscope.planning import sentences
-    from recallscope.planning.verification import verification_lines
+    from recallscope.planning import plan_in_words
 
     say(
-        sentences.first_line(answer),
-        sentences.headline(answer),
-        *sentences.details(answer),
-        sentences.advice(answer),
+        plan_in_words.first_line(answer),
+        plan_in_words.headline(answer),
+        *plan_in_words.details(answer),
+        plan_in_words.advice(answer),
     )
-    for table in sentences.plan_tables(answer):
+    for table in plan_in_words.plan_tables(answer):
         print_table(table.head, table.rows)
-    say(*sentences.sources(answer), *verification_lines(answer))
+    say(*plan_in_words.sources(answer), *plan_in_words.verified(answer))

@@ -39,7 +39,7 @@ from recallscope.cli.options import (
 from recallscope.cli.parsing import problem_to_run
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.formatting import format_duration
-from recallscope.results.labels import accuracy_label
+from recallscope.plot.labels import accuracy_label
 from recallscope.theory.choosing import choose, law_named
 from recallscope.theory.scope import exposures, scope
 
@@ -91,7 +91,7 @@ def predict(
       recallscope predict --vocab 512 --samples 4096 --dim 64 --length 8 \\
         --embedding structured --field common_mean=0.7
     """
-    from recallscope.api.predict import predict as find
+    from recallscope.theory.predict import predict as find
 
     options = dict(context.params)
     shown = output.output_from(options)

@@ -10,11 +10,12 @@ from recallscope.cli.commands import COMMANDS
 from recallscope.cli.execution import store_from
 from recallscope.cli.options import AsJson, Command, named
 from recallscope.cli.output import print_either, print_table, say, usual_parts
-from recallscope.problem import ProblemError, choice
+from recallscope.common.checks import choice
+from recallscope.common.errors import ProblemError
 
 if TYPE_CHECKING:
-    from recallscope.store.store import Store
-    from recallscope.store.summary import ProblemSummary, StoreSummary
+    from recallscope.sweeps.store.store import Store
+    from recallscope.sweeps.store.summary import ProblemSummary, StoreSummary
 
 app = typer.Typer(
     name="records", rich_markup_mode=None, add_completion=False, help=COMMANDS["records"]
@@ -60,7 +61,7 @@ def list_records(
       recallscope records list --store facts
       recallscope records list --store facts --json
     """
-    from recallscope.store.summary import store_summary
+    from recallscope.sweeps.store.summary import store_summary
 
     store, in_json = _opened(context, place, as_json)
     found = store_summary(store)
@@ -114,8 +115,8 @@ def merge(
       recallscope records merge facts-of-the-other-machine --store facts
       recallscope records merge facts-* --store facts
     """
-    from recallscope.store.merging import Merged
-    from recallscope.store.store import Store
+    from recallscope.sweeps.store.merging import Merged
+    from recallscope.sweeps.store.store import Store
 
     store, in_json = _opened(context, place, as_json)
     merged = [store.merge(Store(other)) for other in others]

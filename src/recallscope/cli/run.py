@@ -49,11 +49,11 @@ from recallscope.cli.options import (
 from recallscope.cli.parsing import problem_to_run, seeds_from, settings_from
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.machine import available_cores
-from recallscope.learning.training.ended import how_many_ended
+from recallscope.training.ended import how_many_ended
 
 if TYPE_CHECKING:
-    from recallscope.measurement.run_result import RunResult
-    from recallscope.record import Record
+    from recallscope.experiment.record import Record
+    from recallscope.sweeps.run_result import RunResult
 
 _COLUMNS = {
     "attention": "attention_accuracy",
@@ -116,9 +116,9 @@ def run(
     problem, arrays = problem_to_run(options)
     count, first = seeds_from(seeds, seed)
     settings, place = settings_from(options, arrays), place_from(options)
-    from recallscope.api.run import run as measure  # loads torch: after the checks
-    from recallscope.experiment import run as experiment
-    from recallscope.learning.cost import predict_cost
+    from recallscope.experiment import experiment
+    from recallscope.sweeps.run import run as measure  # loads torch: after the checks
+    from recallscope.three_step.cost import predict_cost
 
     experiment.check_run(problem, **settings)
     how = {name: settings[name] for name in ("engine", "test_samples", "dtype")}

@@ -41,14 +41,14 @@ from recallscope.cli.options import (
 from recallscope.cli.parsing import fill_in, problem_to_run
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
-from recallscope.parts.axes import axis_field
-from recallscope.problem import ProblemError
-from recallscope.results.labels import accuracy_label
+from recallscope.common.errors import ProblemError
+from recallscope.plot.labels import accuracy_label
+from recallscope.problem.axes import axis_field
 from recallscope.theory.scope import exposures, scope
 
 if TYPE_CHECKING:
     from recallscope.theory.budgets import Allocation
-    from recallscope.theory.capacity import Solution
+    from recallscope.theory.required_size import Solution
 
 
 def solve(
@@ -104,7 +104,7 @@ def solve(
         --embedding structured --field common_mean=0.5
       recallscope solve --within parameters=1e5 --vocab 512 --samples 8192 --length 16
     """
-    from recallscope.api import theory
+    from recallscope.theory import solve as theory
     from recallscope.theory.budgets import FREE, budget_from
 
     options = dict(context.params)

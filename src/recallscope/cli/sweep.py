@@ -23,17 +23,18 @@ from recallscope.cli.options import (
     Yes,
 )
 from recallscope.cli.progress import ProgressDisplay
+from recallscope.common.checks import whole_number
 from recallscope.common.csv_files import number_or_text
+from recallscope.common.errors import ProblemError
 from recallscope.common.formatting import format_bytes, format_duration
-from recallscope.parts.axes import SIZES
-from recallscope.problem import ProblemError, whole_number
+from recallscope.problem.axes import SIZES
 
 if TYPE_CHECKING:
-    from recallscope.measurement.critical_size import CriticalSize
-    from recallscope.record import Record
+    from recallscope.experiment.record import Record
+    from recallscope.measure.critical_size import CriticalSize
+    from recallscope.measure.sweep_file import Sweep
     from recallscope.sweeps.estimate import Estimate
-    from recallscope.sweeps.spec import Sweep
-    from recallscope.sweeps.sweep import SweepProgress
+    from recallscope.sweeps.run_sweep import SweepProgress
     from recallscope.sweeps.sweep_result import SweepResult
 
 
@@ -49,7 +50,7 @@ class _Plan(NamedTuple):
 
 def _print_schema(wanted: bool) -> None:
     if wanted:
-        from recallscope.sweeps.spec import schema
+        from recallscope.measure.sweep_file import schema
 
         output.print_json(schema())
         raise typer.Exit
@@ -108,8 +109,8 @@ def sweep(
       recallscope sweep large.toml --store facts-3 --part 3/8
       recallscope sweep large.toml --store s3://bucket/facts --executor ray --address 10.0.0.1:6379
     """
-    from recallscope.executors.workers import check_executor
-    from recallscope.sweeps.spec import read_sweep
+    from recallscope.measure.sweep_file import read_sweep
+    from recallscope.sweeps.executors.workers import check_executor
 
     options = dict(context.params)
     shown = output.output_from(options)
@@ -126,7 +127,8 @@ def sweep(
         return _searches(plan, dry_run, shown)
     if dry_run:
         return _print_estimate(plan, shown.as_json)
-    from recallscope.sweeps.sweep import run_sweep
+    place = place_from(where)  # first: without the extra for stores it says so
+    from recallscope.sweeps.run_sweep import run_sweep
 
     if not yes:  # the estimate of a large sweep takes a while
         check_time(_estimated(plan).seconds, yes, "see --dry-run", say=False)
@@ -140,7 +142,7 @@ def sweep(
             spec.cells(),
             settings=spec.settings,
             limits=spec.limits,
-            **place_from(where),
+            **place,
             shards=cut,
             part=plan.part,
             fail_fast=fail_fast,
@@ -163,9 +165,9 @@ def _part_from(text: str) -> tuple[int, int]:
 def _estimated(plan: _Plan, pace: float = 1.0) -> Estimate:
     from dataclasses import replace
 
-    from recallscope.store.store import Store
     from recallscope.sweeps.estimate import estimate
-    from recallscope.sweeps.sweep import check_sharded
+    from recallscope.sweeps.run_sweep import check_sharded
+    from recallscope.sweeps.store.store import Store
 
     spec, where = plan.spec, plan.where
     settings = replace(spec.settings, sharded=plan.cut is not None)
@@ -185,7 +187,8 @@ def _print_estimate(plan: _Plan, as_json: bool) -> int:
 
 
 def _searches(plan: _Plan, dry_run: bool, to: output.Output) -> int:
-    from recallscope.api.sweep import sweep as search
+    from recallscope.measure.sweep import SearchesResult
+    from recallscope.measure.sweep import sweep as search
 
     spec, where = plan.spec, plan.where
     if plan.cut is not None:
@@ -199,6 +202,7 @@ def _searches(plan: _Plan, dry_run: bool, to: output.Output) -> int:
         return 0
     with ProgressDisplay(f"{len(searches)} searches") as display, resumable():
         result = search(spec, part=plan.part, progress=display.update, **place_from(where))
+    assert isinstance(result, SearchesResult)
     to.show(result, lambda result: _print_searches(result.searches))
     return 0 if all(search.status == "ok" for search in result.searches) else 1
 

@@ -45,7 +45,7 @@ from recallscope.cli.parsing import problem_to_run, seeds_from
 from recallscope.common.csv_files import number_or_text
 
 if TYPE_CHECKING:
-    from recallscope.experiment.training_curve import TrainingCurve
+    from recallscope.measure.training_curve import TrainingCurve
 
 
 def train(
@@ -95,8 +95,8 @@ def train(
     options = dict(context.params)
     output = output_from(options)
     problem, arrays = problem_to_run(options)
-    from recallscope.api.train import train as measure  # loads torch: after the checks
-    from recallscope.learning.cost import predict_cost
+    from recallscope.measure.train import train as measure  # loads torch: after the checks
+    from recallscope.three_step.cost import predict_cost
 
     cost = predict_cost(problem, dtype=dtype)
     if cost.known:

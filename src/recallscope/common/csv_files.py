@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from recallscope.common.errors import ProblemError
+from recallscope.common.given_files import read_regular
 from recallscope.common.new_files import write_whole
-from recallscope.parts.given_files import read_regular
-from recallscope.problem import ProblemError
 
 _MOST_BYTES = 2**23  # of a table that is read
 FORMULA = r"^([=+\-@\t\r])"

@@ -1,4 +1,4 @@
-"""Advice about a package that is not installed."""
+"""Packages that may not be installed: their versions, and advice about those that are missing."""
 
 from __future__ import annotations
 
@@ -39,3 +39,13 @@ def missing_explained() -> Iterator[None]:
         if error.name is None or error.name.startswith("recallscope"):
             raise
         raise ModuleNotFoundError(missing(error.name), name=error.name) from None
+
+
+def installed_version(package: str) -> str:
+    """The version of a package, or "not installed"."""
+    from importlib.metadata import PackageNotFoundError, version  # here, as it takes a while
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from recallscope.problem import ProblemError
+from recallscope.common.errors import ProblemError
 
 
 def create(path: Path) -> BinaryIO:

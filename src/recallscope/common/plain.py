@@ -13,7 +13,7 @@ from functools import wraps
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from recallscope.problem import Problem, ProblemError
+from recallscope.common.errors import ProblemError
 
 T = TypeVar("T")
 Read = TypeVar("Read", bound=Callable[..., Any])
@@ -23,12 +23,12 @@ _NOT_SAVED = (TypeError, ValueError, LookupError, AttributeError, ArithmeticErro
 def plain(value: Any) -> Any:
     """Fields by name, a problem with its key, the value of an enumeration.
 
-    >>> from recallscope.record import Status
+    >>> from recallscope.common.status import Status
     >>> plain({"seen": (8, Status.OK)})
     {'seen': [8, 'ok']}
     """
-    if isinstance(value, Problem):
-        return value.to_dict() | {"key": value.key}
+    if hasattr(value, "keyed_dict"):  # a problem, which results have with its key
+        return value.keyed_dict()
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if is_dataclass(value) or hasattr(value, "_fields"):

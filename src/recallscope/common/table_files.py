@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recallscope.common.csv_files import check_output, write_csv
+from recallscope.common.errors import ProblemError
 from recallscope.common.extras import missing
 from recallscope.common.new_files import written_next_to
-from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
     import pyarrow as pa

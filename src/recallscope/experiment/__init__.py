@@ -1,1 +1,5 @@
-"""One experiment from beginning to end: run it, test it, time it."""
+"""One experiment from beginning to end: learn, test, measure, record.
+
+Here belongs what a record is made of: statuses, metrics (one file each), provenance.
+Many experiments are in `sweeps`.
+"""

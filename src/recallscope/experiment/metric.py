@@ -6,10 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from recallscope.parts.part import Part
+from recallscope.problem.part import Part
 
 if TYPE_CHECKING:
-    from recallscope.learning.learner import LearnedModel, Setup
+    from recallscope.model.learner import LearnedModel
+    from recallscope.model.setup import Setup
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,15 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any
 
-from recallscope.cell import OwnExperiment
-from recallscope.experiment.run import made_by
-from recallscope.parts.source import source_of
-from recallscope.problem import Problem, ProblemError, whole_number
-from recallscope.record import (
-    ACCURACIES,
-    Record,
-    Status,
-    check_new_metrics,
-    check_share,
-    metric_value,
-)
+from recallscope.common.checks import whole_number
+from recallscope.common.errors import ProblemError
+from recallscope.common.source import source_of
+from recallscope.common.status import Status
+from recallscope.experiment.cell import OwnExperiment
+from recallscope.experiment.experiment import made_by
+from recallscope.experiment.record import Record, check_new_metrics
+from recallscope.problem.metrics import ACCURACIES, check_share, metric_value
+from recallscope.problem.problem import Problem
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,59}")
 

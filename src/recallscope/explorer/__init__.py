@@ -1,1 +1,5 @@
-"""The explorer: one page, written to disk, that computes the closed forms and shows why."""
+"""One page that computes the closed forms in a browser and shows why.
+
+Here belongs the page, its scripts and the numbers that Python gives it.
+Figures of results are in `plot`.
+"""

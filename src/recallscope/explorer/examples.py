@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from recallscope.models.embeddings import draw_embeddings
-from recallscope.problem import Problem
-from recallscope.tasks.recall import RecallTask, Samples
+from recallscope.model.embeddings import draw_embeddings
+from recallscope.problem.problem import Problem
+from recallscope.task.recall import RecallTask, Samples
 
 
 class Example(NamedTuple):

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from recallscope import __version__
 from recallscope.common.csv_files import check_output
+from recallscope.common.errors import ProblemError
 from recallscope.common.new_files import write_whole
 from recallscope.explorer.inline import inline
 from recallscope.explorer.page_data import page_data
-from recallscope.problem import ProblemError
 
 _MARK = b'<meta name="generator" content="recallscope '
 _HEAD = 4096  # bytes to search for it

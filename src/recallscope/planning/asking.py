@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from recallscope.parts.registry import names
 from recallscope.planning.inputs import Inputs
+from recallscope.problem.registry import names
 from recallscope.theory.choosing import law_named, predict_problems
 from recallscope.theory.law import Given, Law, LawKind
 from recallscope.theory.prediction import Prediction

@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recallscope.common.errors import ProblemError
 from recallscope.common.new_files import write_whole
+from recallscope.planning.in_words import interval, question_in_words
 from recallscope.planning.inputs import Inputs
-from recallscope.planning.sentences import interval, question_in_words
 from recallscope.planning.shape import ModelShape
-from recallscope.problem import ProblemError
 
 if TYPE_CHECKING:
-    from recallscope.planning.plan import Plan
+    from recallscope.planning.plan_result import Plan
 
 _DIMS = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 _TOKENS, _LAYERS, _HEAD = 64, 4, 8  # of what is scaled down: at most, and the narrowest head

@@ -6,9 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from recallscope.common.frequencies import MOST_UNEQUAL
+from recallscope.common.errors import ProblemError
 from recallscope.planning.shape import ModelShape
-from recallscope.problem import Problem, ProblemError
+from recallscope.problem.frequencies import MOST_UNEQUAL
+from recallscope.problem.problem import Problem
 from recallscope.theory.question import PRECISIONS, Question
 
 METHODS = ("pretrain", "full", "lora", "memory", "edit")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from recallscope.planning.asking import ask
+from recallscope.planning.asking import LawAnswer, ask
 from recallscope.planning.inputs import Inputs
 from recallscope.planning.solving import size_range
-from recallscope.results.panels import Kind, Panel, Picture, Series
+from recallscope.plot.panels import Kind, Panel, Picture, Series
 from recallscope.theory.law import LawKind
+from recallscope.theory.prediction import Standing
 from recallscope.theory.question import Ends
-
-if TYPE_CHECKING:
-    from recallscope.planning.plan import Plan
 
 _POINTS = 13
 _AROUND = 30.0  # times what was asked, to both sides
@@ -24,25 +22,23 @@ _LABELS = {
 }
 
 
-def plan_picture(plan: Plan) -> Picture:
+def plan_picture(
+    inputs: Inputs, law: LawAnswer, status: Standing, levers: Sequence[str]
+) -> Picture:
     """Recall with its interval along facts, and along the lever that helps most for its cost."""
-    if not plan.laws:
-        return Picture(caption=f"No law answers: {plan.reason}.")
-    best = [lever.name for lever in plan.levers if lever.name in _LABELS]
-    usual = "rank" if plan.inputs.method == "lora" else "d_model"
-    panels = [_panel(plan, name) for name in ("facts", best[0] if best else usual)]
-    law = plan.laws[0]
+    best = [name for name in levers if name in _LABELS]
+    usual = "rank" if inputs.method == "lora" else "d_model"
+    panels = [_panel(inputs, law, name) for name in ("facts", best[0] if best else usual)]
     errors = "interval by the errors that published values had at small models"
     between = errors if law.kind == LawKind.PUBLISHED else "90 % interval"
     caption = (
-        f"Recall by the law {law.law} ({law.kind}, {plan.status}); thin lines: {between}. "
+        f"Recall by the law {law.law} ({law.kind}, {status}); thin lines: {between}. "
         f"The point with a bar is what was asked. {law.origin}"
     )
     return Picture(caption=caption, panels=panels)
 
 
-def _panel(plan: Plan, name: str) -> Panel:
-    inputs = plan.inputs
+def _panel(inputs: Inputs, law: LawAnswer, name: str) -> Panel:
     here = inputs.value(name) or 1.0
     along = _along(inputs, name, here)
     sizes = [size for size, _ in along]
@@ -55,7 +51,7 @@ def _panel(plan: Plan, name: str) -> Panel:
         )
         for label, end in (("recall", "value"), ("low end", "low"), ("high end", "high"))
     ]
-    recall = plan.laws[0].capacity.recall
+    recall = law.capacity.recall
     question = Series(
         "asked", Kind.MEASURED, [here], [recall.value], low=[recall.low], high=[recall.high]
     )

@@ -1,186 +1,203 @@
-"""The answer to an engineer's question: recall, what limits it, and what to change."""
+"""An engineer's question: how many facts will my model recall, and what should I change?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from recallscope.common.plain import finite
-from recallscope.planning.asking import LawAnswer, ask, largest_tested
-from recallscope.planning.inputs import SOUGHT, Inputs, missing_law
-from recallscope.planning.levers import Lever, LeverTable, lever_table, levers
-from recallscope.planning.solving import Solved, solve_for
-from recallscope.planning.verification import Verification
-from recallscope.problem import ProblemError
-from recallscope.results.result import Drawing, Result
-from recallscope.theory.prediction import Standing
-from recallscope.theory.question import Ends, Limit
+from recallscope.common.checks import check_target, whole_number
+from recallscope.common.csv_files import check_output
+from recallscope.common.errors import ProblemError, did_you_mean
+from recallscope.common.progress_bar import ProgressCallback, shown_progress
+from recallscope.planning.experiments import write_sweep
+from recallscope.planning.inputs import ALL, METHODS, Inputs
+from recallscope.planning.plan_result import Plan, check_sought, make_plan
+from recallscope.planning.shape import ModelShape, shape_from_config
+from recallscope.planning.solving import LOOKS, RANGES
+from recallscope.problem.registry import names
+from recallscope.theory.question import PRECISIONS
+
+_FREQUENCIES = ("uniform", "zipf")
+_PRECISIONS = (*PRECISIONS, "int8", "int4")
+_TRAINED_IN = "bfloat16"
+_SHORT = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+_FEWEST_EXPOSURES = 1e-6  # fewer teach nothing, and quotients by them may overflow
+_LARGEST = {"layers": 10**4, "heads": 10**4, "mlp": 10**7, "vocab": 10**7}
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Plan(Result):
-    """The answers of laws for a model, a method, facts and data.
-
-    Attributes:
-        inputs: what was asked, with the size that was solved for.
-        status: tested, extrapolated or none.
-        laws: the answers of the best law of each kind; the first counts.
-        solved: the size that was missing.
-        levers: changes that raise recall, the most for their cost first.
-        table: recall over the two best of them.
-        reason: which law is missing, if none answers.
-        nearest: the nearest question that can be answered then.
-        verification: a scaled-down model that was trained, if that was asked for.
-        unverified: why there is none then.
-
-    >>> from recallscope import plan
-    >>> answer = plan(method="memory", d_model=64, facts=500, exposures=1000)
-    >>> round(answer.recall.value, 2), str(answer.limit)
-    (1.0, 'none')
-    """
-
-    inputs: Inputs
-    status: Standing = Standing.NONE
-    laws: list[LawAnswer] = field(default_factory=list)
-    solved: Solved | None = None
-    levers: list[Lever] = field(default_factory=list)
-    table: LeverTable | None = None
-    reason: str | None = None
-    nearest: str | None = None
-    verification: Verification | None = None
-    unverified: str | None = None
-    _in_json = (
-        *("status", "recall", "limit", "solved", "levers", "table", "laws", "reason", "nearest"),
-        *("verification", "unverified"),
-    )
-
-    @property
-    def recall(self) -> Ends | None:
-        """The fraction of facts that are recalled, with its interval."""
-        return self.laws[0].capacity.recall if self.laws else None
-
-    @property
-    def limit(self) -> Limit | None:
-        """The limit of recall."""
-        return self.laws[0].capacity.limit if self.laws else None
-
-    @property
-    def beyond(self) -> float:
-        """How many times more parameters the model has than anything tested here."""
-        return _whole(self.inputs) / largest_tested()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON."""
-        question = self.inputs.question()
-        sizes = {name: self.inputs.value(name) for name in SOUGHT}
-        shown = super().to_dict() | {
-            "asked": {
-                "method": self.inputs.method,
-                **sizes,
-                "answers": question.answers,
-                "context": self.inputs.context,
-                "target_modules": list(self.inputs.modules),
-                "precision": self.inputs.shape.precision,
-                "frequencies": "zipf" if self.inputs.zipf_exponent else "uniform",
-                "zipf_exponent": self.inputs.zipf_exponent,
-            },
-            "trained_parameters": self.inputs.trained,
-            "parameters": _whole(self.inputs),
-            "bits_per_fact": question.bits,
-            "times_beyond_tested": self.beyond,
-        }
-        return dict(finite(shown))
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One row for each law that answers."""
-        sizes = {name: self.inputs.value(name) for name in SOUGHT}
-        return [
-            {"method": self.inputs.method, **sizes, "law": law.law, "kind": law.kind}
-            | law.capacity.recall._asdict()
-            | {"limit": str(law.capacity.limit), "status": str(self.status)}
-            for law in self.laws
-        ] or [{"method": self.inputs.method, **sizes, "reason": self.reason}]
-
-    def write_page(self, path: Any) -> None:
-        """Write a page with the answer and its figure, which needs nothing but itself."""
-        from recallscope.planning.page import plan_page
-        from recallscope.plotting.pages import check_page, write_page
-
-        write_page(plan_page(self), check_page(path))
-
-    def _words(self) -> str:
-        if self.recall is None:
-            return f"no answer: {self.reason}"
-        value, low, high = self.recall
-        return f"recall {value:.2f} ({low:.2f} to {high:.2f}), {self.status}"
-
-    def _drawing(self) -> Drawing:
-        from recallscope.planning.picture import plan_picture
-
-        return Drawing("picture", plan_picture(self))
-
-
-def _whole(inputs: Inputs) -> int:
-    return inputs.trained if inputs.method == "memory" else inputs.shape.parameters
-
-
-def make_plan(
-    inputs: Inputs,
-    sought: str | None,
-    target: float,
-    progress: Callable[[int], None] = lambda done: None,
+def plan(
+    *,
+    model: str | Path | None = None,
+    d_model: int | None = None,
+    layers: int | None = None,
+    heads: int | None = None,
+    mlp: int | None = None,
+    vocab: int | None = None,
+    precision: str | None = None,
+    method: str | None = None,
+    rank: int | None = None,
+    target_modules: str | Iterable[str] | None = None,
+    facts: int | None = None,
+    answers: int | None = None,
+    frequencies: str = "uniform",
+    zipf_exponent: float | None = None,
+    exposures: float | None = None,
+    tokens: float | None = None,
+    context: int | None = None,
+    optimiser: str = "adam",
+    solve_for: str | None = None,
+    target: float = 0.9,
+    verify: bool = False,
+    export: str | Path | None = None,
+    progress: ProgressCallback | bool = True,
 ) -> Plan:
-    """Answer a question; one size may be sought."""
-    solved = None
-    if sought is not None:
-        middle = inputs.changed(sought, {"rank": 8, "d_model": 64}.get(sought, 1000))
-        if not ask(middle):
-            return _none(middle)
-        solved = solve_for(inputs, sought, target, progress)
-        inputs = inputs.changed(sought, solved.closest)
-    answers = ask(inputs)
-    if not answers:
-        return _none(inputs)
-    helping = levers(inputs)
-    far = answers[0].extrapolated
-    return Plan(
-        inputs=inputs,
-        status=Standing.EXTRAPOLATED if far else Standing.TESTED,
-        laws=answers,
-        solved=solved,
-        levers=helping,
-        table=lever_table(inputs, helping),
+    """Say how many of some facts a model will recall, what limits it, and what to change.
+
+    Of facts, exposures, d_model and, for LoRA, rank, one may be missing: it is solved for.
+    So is the rank of a memory, if asked for.
+
+    Args:
+        model: a config.json of Hugging Face, or a folder with one; instead of the sizes below.
+        d_model: dimension of the embeddings.
+        layers: how many; 1 if not given.
+        heads: of attention; 1 if not given.
+        mlp: hidden units of an MLP; four for each dimension if not given, none for a memory.
+        vocab: tokens.
+        precision: of the weights when the model answers, as bfloat16 or int4.
+        method: pretrain, full (fine-tuning), lora, memory (one layer over frozen embeddings) or
+            edit; lora if there is a rank, else full for a model and memory without one.
+        rank: of LoRA, or of a memory.
+        target_modules: the matrices that LoRA adapts, or all-linear; as in PEFT if not given.
+        facts: how many.
+        answers: how many different answers a fact may have; as many as facts if not given.
+        frequencies: uniform, or zipf: fact number k is seen as often as k^-zipf_exponent.
+        zipf_exponent: of Zipf's law; 1 if not given.
+        exposures: how often training shows each fact.
+        tokens: of training in all, instead of exposures; needs a context.
+        context: tokens of one text with a fact.
+        optimiser: of a memory: adam, gd or muon.
+        solve_for: the size to find, where several are missing.
+        target: the recall that a size is to reach.
+        verify: train a scaled-down model in some minutes, and compare; needs recallscope[models],
+            and for a memory recallscope[torch].
+        export: a .toml file to write: the run at full size, for `sweep`.
+        progress: True for a bar in a terminal or a notebook, False for none, or a function that is
+            called with (work done, work in all).
+
+    Returns:
+        Recall with its interval, laws, limit, levers; or which law is missing.
+
+    Raises:
+        ProblemError: sizes that are missing, unknown or do not go together.
+
+    >>> plan(method="memory", d_model=64, facts=1000, exposures=1000)
+    recall 0.1... (0.1... to 0.1...), tested
+    >>> answer = plan(method="lora", d_model=768, layers=12, heads=12, rank=8, facts=2000)
+    >>> answer.solved.name, answer.laws[0].law
+    ('exposures', 'allen-zhu-li')
+    """
+    method = method or ("lora" if rank is not None else "full" if model or layers else "memory")
+    _one_of("method", method, METHODS)
+    _one_of("frequencies", frequencies, _FREQUENCIES)
+    _one_of("optimiser", optimiser, tuple(names("learner")))
+    sizes = {"d_model": d_model, "layers": layers, "heads": heads, "mlp": mlp, "vocab": vocab}
+    shape = _shape(model, precision, method, sizes)
+    facts, rank = _whole("facts", facts), _whole("rank", rank)
+    context = _whole("context", context) or 1
+    if tokens is not None:
+        if exposures is not None or facts is None or context == 1:
+            raise ProblemError("tokens go with facts and a context above 1, and without exposures")
+        exposures = max(_positive("tokens", tokens) / (facts * context), _FEWEST_EXPOSURES)
+    elif exposures is not None:
+        exposures = max(_positive("exposures", exposures), _FEWEST_EXPOSURES)
+    exponent = 0.0
+    if frequencies == "zipf":
+        exponent = 1.0 if zipf_exponent is None else _positive("zipf_exponent", zipf_exponent)
+    elif zipf_exponent is not None:
+        raise ProblemError("zipf_exponent goes with frequencies zipf, not uniform")
+    inputs = Inputs(
+        method=method,
+        shape=shape,
+        facts=facts,
+        exposures=exposures,
+        rank=rank,
+        modules=_modules(target_modules, shape, method),
+        answers=_whole("answers", answers, least=2),
+        context=context,
+        zipf_exponent=exponent,
+        learner=optimiser,
     )
+    if rank is not None and method not in ("lora", "memory", "edit"):
+        raise ProblemError(f"a rank goes with the method lora, not {method}")
+    if method == "lora" and shape.dim:
+        shape.adapter(1, inputs.modules)
+    sought = check_sought(inputs, solve_for)
+    check_target(target)
+    path = None if export is None else check_output(export, "sweep file", (".toml",))
+    with shown_progress(progress, "plan") as update:
+        answer = make_plan(inputs, sought, target, lambda done: update(min(done, LOOKS), LOOKS))
+    if path is not None:
+        saved = model is not None and any(Path(model).glob("*.safetensors"))
+        write_sweep(answer, path, Path(model) if saved and model is not None else None)
+    if verify:
+        from recallscope.planning.verify import verified  # loads torch
+
+        with shown_progress(progress, "verify") as update:
+            answer = verified(answer, update)
+    return answer
 
 
-def _none(inputs: Inputs) -> Plan:
-    reason, nearest = missing_law(inputs)
-    return Plan(inputs=inputs, reason=reason, nearest=nearest)
+def _shape(
+    model: str | Path | None, precision: str | None, method: str, sizes: dict[str, int | None]
+) -> ModelShape:
+    precision = _SHORT.get(precision or "", precision)
+    if precision is not None:
+        _one_of("precision", precision, _PRECISIONS)
+    chosen = {name: size for name, size in sizes.items() if size is not None}
+    if model is not None:
+        if chosen:
+            raise ProblemError(f"give a model, or its sizes ({', '.join(chosen)}); not both")
+        from_file = shape_from_config(model)
+        if method == "memory":
+            raise ProblemError("a memory has sizes, d_model and mlp, and no model")
+        # Of a LoRA the adapter counts, which is not quantised with the model.
+        own = _TRAINED_IN if method == "lora" else from_file.precision
+        return replace(from_file, precision=precision or own)
+    for name in chosen:
+        chosen[name] = whole_number(name, chosen[name], 1, _LARGEST.get(name, RANGES["d_model"][1]))
+    dim = chosen.pop("d_model", 0)
+    return ModelShape(dim=dim, **chosen, precision=precision or _TRAINED_IN)  # type: ignore[arg-type]
 
 
-def check_sought(inputs: Inputs, sought: str | None) -> str | None:
-    """The size to solve for: the one that is missing, or the one named; none if all are known."""
-    ranked = inputs.method == "lora" or (inputs.method == "memory" and sought == "rank")
-    wanted = ["facts", "d_model"] + (["rank"] if ranked else [])
-    if not inputs.to_the_end:
-        wanted.insert(1, "exposures")
-    missing = [name for name in wanted if inputs.value(name) is None]
-    spelt = {name: f"--{name.replace('_', '-')}" for name in SOUGHT}
-    if sought is not None:
-        name = sought.replace("-", "_")
-        if name not in wanted:
-            raise ProblemError(
-                f"--solve-for is one of {', '.join(wanted)} with the method {inputs.method}, "
-                f"not {sought!r:.40}"
-            )
-        left = [spelt[size] for size in missing if size != name]
-        if left:
-            raise ProblemError(f"to solve for {name}, give {' and '.join(left)} too")
-        return name
-    if len(missing) > 1:
-        raise ProblemError(
-            f"give all but one of {', '.join(spelt[size] for size in missing)}: "
-            "the one that is missing is solved for"
-        )
-    return missing[0] if missing else None
+def _modules(
+    target_modules: str | Iterable[str] | None, shape: ModelShape, method: str
+) -> tuple[str, ...]:
+    if method != "lora":
+        if target_modules is not None and method != "edit":
+            raise ProblemError(f"target_modules go with the method lora, not {method}")
+        return ()
+    if target_modules is None:
+        return shape.usual_modules()
+    chosen = tuple(target_modules.split(",") if isinstance(target_modules, str) else target_modules)
+    return tuple(shape.matrices()) if chosen == (ALL,) else tuple(dict.fromkeys(chosen))
+
+
+def _one_of(what: str, value: str, known: tuple[str, ...]) -> None:
+    if value not in known:
+        meant = did_you_mean(str(value), known) or ";"
+        raise ProblemError(f"there is no {what} {value!r:.40}{meant} known: {', '.join(known)}")
+
+
+def _whole(name: str, value: Any, least: int = 1) -> int | None:
+    if value is None:
+        return None
+    return whole_number(name, value, least, RANGES.get(name, RANGES["facts"])[1])
+
+
+def _positive(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise ProblemError(f"{name} is a number above 0, not {value!r:.40}")
+    return float(value)

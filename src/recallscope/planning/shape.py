@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from recallscope.parts.errors import did_you_mean
-from recallscope.parts.given_files import read_json
-from recallscope.problem import ProblemError
+from recallscope.common.errors import ProblemError, did_you_mean
+from recallscope.common.given_files import read_json
 
 _NAMES = {
     "dim": ("hidden_size", "n_embd", "d_model", "dim"),

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from recallscope.common.formatting import format_duration
+from recallscope.planning.in_words import factor, interval, measured, question_in_words
 from recallscope.planning.inputs import Inputs
-from recallscope.planning.sentences import factor, interval, measured, question_in_words
 from recallscope.theory.question import Ends
-
-if TYPE_CHECKING:
-    from recallscope.planning.plan import Plan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +58,8 @@ def what_is_trained(small: Inputs, whole: Inputs) -> str:
     return f"{sizes}, {trained}; {question_in_words(small)}{of}"
 
 
-def verification_lines(plan: Plan) -> list[str]:
-    """Return what was trained, measured and planned, and its limits; or why nothing was."""
-    verification, whole = plan.verification, plan.inputs
-    if verification is None:
-        return [] if plan.unverified is None else [f"Not verified: {plan.unverified}."]
+def verification_lines(verification: Verification, whole: Inputs) -> list[str]:
+    """Return what was trained, measured and planned, and its limits."""
     numbers = ", ".join(map(str, verification.seeds))
     seeds = f"seed{'s' if len(verification.seeds) > 1 else ''} {numbers}"
     first = f"Verified on this machine: {what_is_trained(verification.inputs, whole)}."

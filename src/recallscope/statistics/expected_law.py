@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc  # type: ignore[import-untyped]
 
-from recallscope.problem import ProblemError
+from recallscope.common.errors import ProblemError
 from recallscope.statistics.power_law import Points, PowerLaw, fit_law, posterior
 
 _NO = 0.01  # p-values below reject

@@ -21,9 +21,9 @@ from scipy.optimize import brentq, isotonic_regression  # type: ignore[import-un
 from scipy.special import chdtrc, fdtrc, log_ndtr, ndtr  # type: ignore[import-untyped]
 
 from recallscope.common.arrays import Column, Table
+from recallscope.common.errors import ProblemError
 from recallscope.common.plain import finite, plain
 from recallscope.common.shapes import Bool, Float
-from recallscope.problem import ProblemError
 
 _SCATTERS = np.concatenate([[0.0], np.geomspace(0.1, 30, 29)])  # in units of the typical error
 _NO = 0.01  # a p-value below which a law is refused

@@ -19,11 +19,13 @@ import numpy as np
 from scipy.special import logit  # type: ignore[import-untyped]
 
 from recallscope.common.arrays import Column
+from recallscope.common.checks import check_target
+from recallscope.common.errors import ProblemError
 from recallscope.common.shapes import Float
-from recallscope.problem import ProblemError
-from recallscope.record import Status, check_target
+from recallscope.common.status import Status
 from recallscope.statistics.outcome_tables import OutcomeTables
 from recallscope.statistics.outcome_tables import Runs as Runs  # part of what this file offers
+from recallscope.statistics.prior import log_prior, margin_of
 
 _SLOPES = (0.15, 40.0)  # logits per unit of log size
 _BENDS = np.array([0.0, 0.7, 2.0])  # one over the logits from the target to a plateau
@@ -36,8 +38,6 @@ _NEGLIGIBLE = 1e-5  # of the highest weight: beyond, a region is left out of the
 _FINE_ENOUGH = 0.7  # a grid that shrinks by less is the last
 _MOST_GRIDS = 40
 _AT_ONCE = 32  # sizes: memory stays small
-_OUTSIDE = 0.1  # the fraction of the prior on either side of the range
-_THEORY_SCALE = 0.3  # of log size: what the closed forms are trusted to
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ def locate(
     check_target(target)
     if not low < high:
         raise ProblemError(f"the range searched must rise, not go from {low} to {high}")
-    margin = _margin(low, high)
+    margin = margin_of(low, high)
     box = [(low - margin, high + margin), (np.log(_SLOPES[0]), np.log(_SLOPES[1])), (0.0, 1.0)]
     tables: OutcomeTables | None = None
     # Finer and finer about where the posterior is. Between coarse points only a wide spread can
@@ -129,7 +129,7 @@ def locate(
             tables = OutcomeTables(runs, logit(target), spread)
         log_posterior = (
             _log_likelihood(tables, crossing, np.exp(slope))
-            + _log_prior(crossing, low, high, theory)[:, None, None]
+            + log_prior(crossing, low, high, theory)[:, None, None]
             + np.log(_BEND_WEIGHTS)
             + np.log(root / (spread + 0.05))[:, None, None, None]
         )
@@ -174,24 +174,6 @@ def _curved(line: Float[np.ndarray, "x n"]) -> Float[np.ndarray, "x n bends"]:
     both: Float[np.ndarray, "x n bends"] = np.concatenate([away, curved], axis=-1)
     both *= np.sign(line)[..., None]
     return both
-
-
-def _log_prior(crossing: Column, low: float, high: float, theory: float | None) -> Column:
-    """Flat; or half flat and half about what theory says, with tails that data soon overrule."""
-    margin = _margin(low, high)
-    inside = (crossing >= low) & (crossing <= high)
-    density = np.where(inside, (1 - 2 * _OUTSIDE) / (high - low), _OUTSIDE / margin)
-    if theory is not None:
-        centre = min(max(theory, low - margin / 2), high + margin / 2)
-        z = (crossing - centre) / _THEORY_SCALE
-        near = 0.3676 / _THEORY_SCALE * (1 + z**2 / 3) ** -2  # Student's, three degrees of freedom
-        density = 0.5 * density + 0.5 * near
-    return np.log(density)
-
-
-def _margin(low: float, high: float) -> float:
-    """How far outside of the range the crossing may be; further makes no difference."""
-    return max(1.0, (high - low) / 2)
 
 
 def _around(edges: Column, weight: Column) -> tuple[float, float]:

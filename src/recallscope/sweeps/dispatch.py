@@ -1,26 +1,27 @@
-"""Keep an executor busy: many cells per task, few tasks under way, lost tasks again."""
+"""Keep an executor busy: many cells per task, few tasks under way, lost ones again."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nlargest
 from typing import NamedTuple
 
-from recallscope.cell import MOST_PROBLEMS, Cell, Settings
-from recallscope.executors.limits import Limits
-from recallscope.executors.workers import Workers
-from recallscope.learning.cost import Cost, predict_cost, unknown_cost
-from recallscope.problem import Problem
-from recallscope.record import Record, Status
+from recallscope.common.status import Status
+from recallscope.experiment.cell import MOST_PROBLEMS, Cell, Settings
+from recallscope.experiment.record import Record
+from recallscope.model.cost import Cost, unknown_cost
+from recallscope.problem.problem import Problem
+from recallscope.sweeps.executors.limits import Limits
+from recallscope.sweeps.executors.workers import Workers
 from recallscope.sweeps.jobs import RunCells, cells_at_once
+from recallscope.sweeps.lost_workers import LostTasks, Task
+from recallscope.three_step.cost import predict_cost
 
 _TASK_SECONDS = 0.25  # much more than sending takes, and little to lose
 _MOST_CELLS = 1000
-_LOSSES = 5  # of the worker of a single cell, before the cell counts as the cause
 _PATIENCE = 0.2  # seconds to wait for workers at a time
 
 
@@ -38,19 +39,6 @@ class Finished(NamedTuple):
                 callback(record)
 
 
-class _Task(NamedTuple):
-    cells: tuple[Cell, ...]
-    seconds: float  # predicted
-    memory: float
-
-    def halves(self) -> list[_Task]:
-        """Two tasks in the place of this one."""
-        half = len(self.cells) // 2
-        parts = self.cells[:half], self.cells[half:]
-        each = self.seconds / len(self.cells)
-        return [self._replace(cells=part, seconds=each * len(part)) for part in parts]
-
-
 def run_cells(
     cells: Iterable[Cell | None],
     workers: Workers,
@@ -65,44 +53,30 @@ def run_cells(
     prediction for all cells, if known. The last tasks are short, so no worker waits long for the
     others.
 
-    >>> from recallscope.executors.workers import workers_of
+    >>> from recallscope.sweeps.executors.workers import workers_of
     >>> cells = [Cell(Problem(vocab=64, samples=512, dim=16, length=4), seed) for seed in range(3)]
     >>> with workers_of("serial") as workers:
     ...     sum(len(done.records) for done in run_cells(cells, workers, Settings(), Limits()))
     3
     """
     source = _Source(iter(cells), settings, seconds, workers, alone=limits.seconds is not None)
-    under_way: dict[int, _Task] = {}
-    again: deque[_Task] = deque()
-    suspects: deque[_Task] = deque()
-    on_trial: int | None = None  # the suspect under way
-    losses: Counter[Cell] = Counter()
-
-    def failed(task: _Task, worker: str, reason: str) -> Finished:
-        job = RunCells(task.cells, settings, limits)
-        return Finished(task.cells, [job.failed(cell, reason) for cell in task.cells], worker)
-
-    def next_task() -> _Task | None:
-        """The next task to submit; None to wait. Suspects are run with nothing beside them."""
-        if suspects:
-            return None if under_way else suspects.popleft()
-        if again:
-            return again.popleft()
-        return source.take()
-
+    under_way: dict[int, Task] = {}
+    lost = LostTasks()
     while True:
         while len(under_way) < workers.under_way:
-            alone = bool(suspects)
-            task = next_task()
+            if alone := lost.suspects:
+                task = None if under_way else lost.take_suspect()
+            else:
+                task = lost.take() or source.take()
             if task is None:
                 break
             if not _fits(task, under_way.values(), workers):
-                again.appendleft(task)
+                lost.put_back(task)
                 break
             number = workers.submit(RunCells(task.cells, settings, limits))
             under_way[number] = task
             if alone:
-                on_trial = number
+                lost.on_trial(number)
                 break
         if source.too_large:
             job = RunCells(tuple(source.too_large), settings, limits)
@@ -120,25 +94,17 @@ def run_cells(
             yield Finished((), [], "")  # for a display of progress
         for number, answer in finished:
             task = under_way.pop(number)
-            if answer.suspect:
-                suspects.append(task)
-            elif answer.lost is None:
+            if answer.lost is None and not answer.suspect:
                 records = answer.value()
                 source.learn(task, records)
                 yield Finished(task.cells, records, answer.worker)
-            elif answer.late:
-                yield failed(task, answer.worker, answer.lost)
-            elif len(task.cells) > 1:  # to find the cell that caused it, if one did
-                (suspects if number == on_trial else again).extend(task.halves())
-            else:
-                losses[task.cells[0]] += 1
-                if losses[task.cells[0]] < _LOSSES:
-                    (suspects if number == on_trial else again).append(task)
-                else:
-                    yield failed(task, answer.worker, f"lost {_LOSSES} times: {answer.lost}")
+            elif (reason := lost.lost(number, task, answer)) is not None:
+                job = RunCells(task.cells, settings, limits)
+                records = [job.failed(cell, reason) for cell in task.cells]
+                yield Finished(task.cells, records, answer.worker)
 
 
-def _fits(task: _Task, under_way: Collection[_Task], workers: Workers) -> bool:
+def _fits(task: Task, under_way: Collection[Task], workers: Workers) -> bool:
     """Whether there is memory for one more task; each worker runs one at a time."""
     if not under_way or math.isinf(workers.memory):
         return True
@@ -166,7 +132,7 @@ class _Source:
     def _cost(self) -> Callable[[Problem], Cost]:
         return cost_maker(self.settings)
 
-    def take(self) -> _Task | None:
+    def take(self) -> Task | None:
         """The next task, or None if there is no cell at present or at all."""
         taken: list[Cell] = []
         seconds, memory = 0.0, 0.0
@@ -194,9 +160,9 @@ class _Source:
             seconds += cost.seconds
             memory = max(memory, cost.memory_bytes)
         self.left = max(self.left - seconds, 0.0)
-        return _Task(tuple(taken), seconds, memory) if taken else None
+        return Task(tuple(taken), seconds, memory) if taken else None
 
-    def learn(self, task: _Task, records: list[Record]) -> None:
+    def learn(self, task: Task, records: list[Record]) -> None:
         """Update the pace from the time of a task, if all of its cells are ok."""
         if not all(record.status is Status.OK for record in records):
             return

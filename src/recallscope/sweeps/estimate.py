@@ -11,15 +11,15 @@ from typing import NamedTuple
 
 import torch
 
-from recallscope.cell import Settings
 from recallscope.common.machine import available_cores
-from recallscope.experiment.run import run
-from recallscope.learning.batch import tile_size
-from recallscope.learning.cost import predict_cost
-from recallscope.problem import Problem
-from recallscope.store.store import Store
+from recallscope.experiment.cell import Settings
+from recallscope.experiment.experiment import run
+from recallscope.problem.problem import Problem
 from recallscope.sweeps.dispatch import cost_maker
-from recallscope.sweeps.sweep import plan_of
+from recallscope.sweeps.run_sweep import plan_of
+from recallscope.sweeps.store.store import Store
+from recallscope.three_step.batch import tile_size
+from recallscope.three_step.cost import predict_cost
 
 _START_SECONDS = {"serial": 0.0, "processes": 1.2, "ray": 5.0}
 _TIMED = Problem(vocab=512, samples=4096, dim=64, length=16)

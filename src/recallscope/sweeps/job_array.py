@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapreplace
 
-from recallscope.cell import Cell, Settings
-from recallscope.problem import ProblemError, shown, whole_number
+from recallscope.common.checks import shown, whole_number
+from recallscope.common.errors import ProblemError
+from recallscope.experiment.cell import Cell, Settings
 
 _MOST_PARTS = 10**5
 
@@ -31,9 +32,7 @@ def part_of(cells: Iterable[Cell], settings: Settings, part: tuple[int, int]) ->
     >>> [[cell.seed for cell in part_of(cells, Settings(), (part, 2))] for part in (1, 2)]
     [[0, 2, 4], [1, 3]]
     """
-    from recallscope.sweeps.dispatch import (
-        share_maker,
-    )  # loads torch, which check_part does not need
+    from recallscope.sweeps.dispatch import share_maker  # check_part does not need it
 
     number, count = check_part(part)
     cells = list(cells)

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from recallscope.cell import Cell, Settings
-from recallscope.executors.limits import LimitError, Limits
-from recallscope.executors.workers import ExecutorLike, Workers, workers_of
-from recallscope.experiment import run as experiment
+from recallscope.common.errors import ProblemError
+from recallscope.common.status import Status
+from recallscope.experiment import experiment
+from recallscope.experiment.cell import Cell, Settings
 from recallscope.experiment.own import lost_record, own_record
-from recallscope.problem import Problem, ProblemError
-from recallscope.record import Record, Status
+from recallscope.experiment.record import Record
+from recallscope.problem.problem import Problem
+from recallscope.sweeps.executors.limits import LimitError, Limits
+from recallscope.sweeps.executors.workers import ExecutorLike, Workers, workers_of
 
 _NEEDED = ("recallscope.sweeps.jobs", "recallscope.sweeps.sharded")
 _NO_LIMITS = Limits()
@@ -56,7 +58,15 @@ class RunCells:
 
     def run(self) -> list[Record]:
         """The records, in the order of the cells."""
-        return [record for cells in self._groups() for record in self._run(cells)]
+        records: list[Record] = []
+        for together in self._groups():
+            try:
+                with self.limits.hold():
+                    made = self._experiments(together)
+            except LimitError as error:
+                made = [self.failed(cell, str(error)) for cell in together]
+            records += [self._limited(record) for record in made]
+        return records
 
     def _groups(self) -> Iterator[tuple[Cell, ...]]:
         """Single cells, or groups of seeds of one problem that its learner runs together."""
@@ -64,14 +74,6 @@ class RunCells:
             same, most = tuple(cells), cells_at_once(problem, self.settings)
             for first in range(0, len(same), most):
                 yield same[first : first + most]
-
-    def _run(self, cells: tuple[Cell, ...]) -> list[Record]:
-        try:
-            with self.limits.hold():
-                records = self._experiments(cells)
-        except LimitError as error:
-            return [self.failed(cell, str(error)) for cell in cells]
-        return [self._limited(record) for record in records]
 
     def _limited(self, record: Record) -> Record:
         limit = None

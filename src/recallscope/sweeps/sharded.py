@@ -18,17 +18,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from recallscope.cell import is_streamed
-from recallscope.executors.workers import Workers
-from recallscope.experiment.run import run
-from recallscope.learning.batch import Batch, Tile
-from recallscope.learning.cost import predict_cost
-from recallscope.learning.threads import Threads
-from recallscope.learning.three_step import training_batch
-from recallscope.learning.tree_sum import TreeSum
-from recallscope.models.instance import Instance
-from recallscope.problem import Problem, whole_number
-from recallscope.record import Record
+from recallscope.common.checks import whole_number
+from recallscope.experiment.cell import is_streamed
+from recallscope.experiment.experiment import run
+from recallscope.experiment.record import Record
+from recallscope.model.instance import Instance
+from recallscope.problem.problem import Problem
+from recallscope.sweeps.executors.workers import Workers
+from recallscope.three_step.batch import Batch, Tile
+from recallscope.three_step.cost import predict_cost
+from recallscope.three_step.threads import Threads
+from recallscope.three_step.three_step import training_batch
+from recallscope.three_step.tree_sum import TreeSum
 
 _PASSES = 3
 _LONGEST_PIECE = 2.0  # seconds, as predicted
@@ -151,7 +152,7 @@ def run_sharded(problem: Problem, seed: int, pool: Workers, shards: int, **how: 
 
     The population (N = ∞) is not cut, and is computed in this process.
 
-    >>> from recallscope.executors.workers import workers_of
+    >>> from recallscope.sweeps.executors.workers import workers_of
     >>> problem = Problem(vocab=64, samples=4096, dim=32, length=4)
     >>> with workers_of("serial") as pool:
     ...     record = run_sharded(problem, 0, pool, 2, test_samples=1000, dtype="float32")

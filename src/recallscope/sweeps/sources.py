@@ -10,14 +10,15 @@ from collections.abc import Iterable
 
 import pyarrow.compute as pc
 
-from recallscope.cell import OwnExperiment
-from recallscope.parts.naming import PART_DEFAULTS
-from recallscope.parts.registry import files_of
-from recallscope.parts.source import edited
-from recallscope.problem import Problem, ProblemError
-from recallscope.store.schema import files_in
-from recallscope.store.store import Store
-from recallscope.store.tables import different_rows
+from recallscope.common.errors import ProblemError
+from recallscope.common.source import edited
+from recallscope.experiment.cell import OwnExperiment
+from recallscope.problem.naming import PART_DEFAULTS
+from recallscope.problem.problem import Problem
+from recallscope.problem.registry import files_of
+from recallscope.sweeps.store.schema import files_in
+from recallscope.sweeps.store.store import Store
+from recallscope.sweeps.store.tables import different_rows
 
 
 def check_sources(store: Store, own: OwnExperiment | None, problems: Iterable[Problem]) -> None:

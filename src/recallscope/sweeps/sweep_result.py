@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from recallscope.common.rows import row_of
-from recallscope.measurement.critical_size import CriticalSize
-from recallscope.measurement.summary import summarise
-from recallscope.problem import Problem, ProblemError
-from recallscope.record import ACCURACIES, Record
-from recallscope.results.panels import Picture
-from recallscope.results.result import Drawing, Result
-from recallscope.theory.capacity import accuracies_along
-
-if TYPE_CHECKING:
-    from recallscope.store.keys import CellKeys
-    from recallscope.store.store import Store
+from recallscope.common.errors import ProblemError
+from recallscope.experiment.record import Record
+from recallscope.experiment.summary import summarise
+from recallscope.plot.panels import Picture
+from recallscope.plot.result import Drawing, Result
+from recallscope.problem.metrics import ACCURACIES
+from recallscope.problem.problem import Problem
+from recallscope.problem.rows import row_of
+from recallscope.sweeps.store.cell_keys import CellKeys
+from recallscope.sweeps.store.store import Store
+from recallscope.theory.required_size import accuracies_along
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -33,7 +31,6 @@ class SweepResult(Result):
         by_status: of all its cells that now have a record.
         seconds: since the first cell.
         store: where the records are.
-        searches: what searches found, if it was a sweep of searches.
     """
 
     cells: int
@@ -42,22 +39,10 @@ class SweepResult(Result):
     by_status: dict[str, int]
     seconds: float
     store: str = ""
-    searches: list[CriticalSize] = field(default_factory=list)
     problems: tuple[Problem, ...] = field(default=(), compare=False)
     keys: CellKeys | None = field(default=None, compare=False)
     kept_in: Store | None = field(default=None, compare=False)
     _in_json = ("store", "cells", "known", "ran", "by_status", "seconds")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Fit for JSON: what was counted, and what searches found."""
-        found = [search.to_dict() for search in self.searches]
-        return super().to_dict() | ({"searches": found} if found else {})
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> SweepResult:
-        """The inverse of `to_dict`; the records stay in their store."""
-        searches = [CriticalSize.from_dict(each) for each in data.get("searches", ())]
-        return cls(**{**data, "searches": searches})
 
     @cached_property
     def _summaries(self) -> list[dict[str, Any]]:
@@ -87,8 +72,8 @@ class SweepResult(Result):
         return records
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each problem: means over its records in the store; or for each search."""
-        return [search.row() for search in self.searches] or self._summaries
+        """A row for each problem: means over its records in the store."""
+        return self._summaries
 
     def _words(self) -> str:
         counts = ", ".join(f"{count} {status}" for status, count in self.by_status.items())
@@ -98,8 +83,8 @@ class SweepResult(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.results.curves import curves_panel, varied
-        from recallscope.results.labels import accuracy_label, describe_common_fields
+        from recallscope.plot.curves import curves_panel, varied
+        from recallscope.plot.labels import accuracy_label, describe_common_fields
 
         rows = [row for row in self._summaries if row["runs"]]
         known = [name for name in ACCURACIES if any(row[name] is not None for row in rows)]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from recallscope.cell import Cell, Settings
-from recallscope.problem import ProblemError
-from recallscope.record import Record, Status
-from recallscope.store.index import RecordIndex
-from recallscope.store.keys import CellKeys
-from recallscope.store.merging import completed, disagreements, value_of, versions_of
-from recallscope.store.schema import KeyedRecord
-from recallscope.store.store import Store
+from recallscope.common.errors import ProblemError
+from recallscope.common.status import Status
+from recallscope.experiment.cell import Cell, Settings
+from recallscope.experiment.record import Record
 from recallscope.sweeps.dispatch import Finished
+from recallscope.sweeps.store.cell_keys import CellKeys
+from recallscope.sweeps.store.index import RecordIndex
+from recallscope.sweeps.store.merging import completed, disagreements, value_of, versions_of
+from recallscope.sweeps.store.schema import KeyedRecord
+from recallscope.sweeps.store.store import Store
 
 _FIRST_COMMIT = 1.0  # seconds
 _BETWEEN_COMMITS = 5.0

@@ -12,16 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from recallscope.common.checks import LARGEST_SIZE, shown
 from recallscope.common.csv_files import number_or_text
-from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, shown, smallest_dim
-from recallscope.record import check_accuracy
-from recallscope.results.labels import describe_common_fields
-from recallscope.results.result import Drawing, Result
-from recallscope.theory.capacity import resized
+from recallscope.common.errors import ProblemError
+from recallscope.plot.labels import describe_common_fields
+from recallscope.plot.result import Drawing, Result
+from recallscope.problem.metrics import check_accuracy
+from recallscope.problem.problem import Problem, smallest_dim
 from recallscope.theory.choosing import choose, law_named, predict_problems
 from recallscope.theory.law import NOTHING_GIVEN, Given, Law
 from recallscope.theory.phase_map import phase_map
 from recallscope.theory.prediction import Prediction
+from recallscope.theory.required_size import resized
 
 BudgetLike = str | tuple[str, float]
 """'parameters=1e6', or ('parameters', 1e6)."""

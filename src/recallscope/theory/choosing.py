@@ -10,10 +10,11 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, NamedTuple
 
-from recallscope.parts.naming import PART_DEFAULTS, find_part, part_name
-from recallscope.parts.part import fields_of
-from recallscope.parts.registry import names
-from recallscope.problem import Problem, ProblemError
+from recallscope.common.errors import ProblemError
+from recallscope.problem.naming import PART_DEFAULTS, find_part, part_name
+from recallscope.problem.part import fields_of
+from recallscope.problem.problem import Problem
+from recallscope.problem.registry import names
 from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law
 from recallscope.theory.prediction import Prediction, Standing
 from recallscope.theory.tested_range import clipped, distance, outside

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from recallscope.parts.part import fields_of
-from recallscope.problem import Problem
+from recallscope.problem.part import fields_of
+from recallscope.problem.problem import Problem
+from recallscope.theory.end_capacity import edge
 from recallscope.theory.end_law import EDGE_WIDTH_FACTOR, end_of_training
 from recallscope.theory.law import Answer, Factor, Given
-from recallscope.theory.memory_edge import edge
 
 _UNSOLVED = (
     "no law of training at these sizes: the equations of its memory were not solved; choose a dim "

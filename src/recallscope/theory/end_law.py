@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recallscope.common.frequencies import frequencies_of
 from recallscope.common.shapes import Float
-from recallscope.parts.naming import PART_DEFAULTS
-from recallscope.problem import Problem
+from recallscope.problem.frequencies import frequencies_of
+from recallscope.problem.naming import PART_DEFAULTS
+from recallscope.problem.problem import Problem
 from recallscope.theory.attention_scores import attention_scores
+from recallscope.theory.end_capacity import Edge, edge
 from recallscope.theory.finding import MARKED, TURNS, attention
-from recallscope.theory.memory_edge import Edge, edge
 from recallscope.theory.memory_recall import Facts, equally_often, facts_seen, memory_recall
 from recallscope.theory.problem_arrays import arrays_of
 from recallscope.theory.readout import means

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recallscope.common.errors import ProblemError
 from recallscope.common.plain import Plain
 from recallscope.common.shapes import Float
-from recallscope.problem import ProblemError
 from recallscope.theory.choosing import law_named
 from recallscope.theory.output_lengths import whitened
 from recallscope.theory.table_facts import first_gradient_facts, trained_facts

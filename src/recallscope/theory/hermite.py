@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr  # type: ignore[import-untyped]
 
+from recallscope.common.errors import ProblemError
 from recallscope.common.shapes import Float
-from recallscope.problem import ProblemError
 
 DEGREES = 10
 """Coefficients kept; overlaps are small or one half, and the series ends by itself."""

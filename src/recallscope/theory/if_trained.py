@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from recallscope.problem import Problem, ProblemError
-from recallscope.theory.capacity import Solution, no_solution, solve
+from recallscope.common.errors import ProblemError
+from recallscope.problem.problem import Problem
 from recallscope.theory.choosing import predict_problems
 from recallscope.theory.law import Given
 from recallscope.theory.prediction import Prediction
+from recallscope.theory.required_size import Solution, no_solution, solve
 
 _LEARNER = "adam"
 _PATIENCE = 3.0  # seconds, as it is asked for next to another answer

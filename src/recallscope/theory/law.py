@@ -10,11 +10,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from recallscope.common.progress_bar import ProgressCallback
-from recallscope.parts.part import Part
-from recallscope.problem import Problem
+from recallscope.problem.part import Part
+from recallscope.problem.problem import Problem
 
 if TYPE_CHECKING:
-    from recallscope.models.embeddings import Embeddings
+    from recallscope.problem.given_embeddings import Embeddings
     from recallscope.theory.question import Capacity, Question
     from recallscope.theory.recorded_error import ComparedProblem, RecordedError
 

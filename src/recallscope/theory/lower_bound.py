@@ -21,10 +21,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq  # type: ignore[import-untyped]
 
+from recallscope.common.checks import LARGEST_SIZE, shown
+from recallscope.common.errors import ProblemError
 from recallscope.common.plain import with_inf
-from recallscope.problem import LARGEST_SIZE, Problem, ProblemError, shown
-from recallscope.results.panels import Kind, Panel, Picture, Series
-from recallscope.results.result import Drawing, Result
+from recallscope.plot.panels import Kind, Panel, Picture, Series
+from recallscope.plot.result import Drawing, Result
+from recallscope.problem.problem import Problem
 from recallscope.theory.problem_arrays import part_without_form
 
 _BOUNDS = ("gradient", "counting", "coverage")
@@ -288,7 +290,7 @@ class Bound(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.results.labels import describe_common_fields
+        from recallscope.plot.labels import describe_common_fields
 
         series = [
             Series(

@@ -24,8 +24,8 @@ from scipy.special import (  # type: ignore[import-untyped]
 )
 
 from recallscope.common.shapes import Float
+from recallscope.theory.end_capacity import edge
 from recallscope.theory.few_samples import poisson
-from recallscope.theory.memory_edge import edge
 
 _LABEL, _LABEL_WEIGHT = np.polynomial.hermite_e.hermegauss(32)
 _LABEL_WEIGHT = _LABEL_WEIGHT / _LABEL_WEIGHT.sum()

@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from recallscope.common.errors import ProblemError
 from recallscope.common.formatting import format_duration
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.common.shapes import Float
-from recallscope.parts.axes import SIZES, axes_of, axis_field
-from recallscope.problem import Problem, ProblemError
-from recallscope.record import check_accuracy
-from recallscope.results.result import Drawing, Result
-from recallscope.theory.capacity import between, check_has, ladder, resized
+from recallscope.plot.result import Drawing, Result
+from recallscope.problem.axes import SIZES, axes_of, axis_field
+from recallscope.problem.metrics import check_accuracy
+from recallscope.problem.problem import Problem
 from recallscope.theory.choosing import choose, law_in_words
 from recallscope.theory.law import NOTHING_GIVEN, Law
+from recallscope.theory.required_size import between, check_has, ladder, resized
 
 _LINE, _STEP = 64, 4.0  # points of a line, and the factor between sizes that are tried first
 _AT_ONCE = 4096

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, Self
 
+from recallscope.common.errors import ProblemError
 from recallscope.common.plain import finite, plain
-from recallscope.common.rows import row_of
-from recallscope.parts.registry import part
-from recallscope.problem import Problem, ProblemError
-from recallscope.results.labels import accuracy_label, describe_common_fields
-from recallscope.results.panels import Kind, Panel, Picture, Series
-from recallscope.results.result import Drawing, Result
+from recallscope.plot.labels import accuracy_label, describe_common_fields
+from recallscope.plot.panels import Kind, Panel, Picture, Series
+from recallscope.plot.result import Drawing, Result
+from recallscope.problem.problem import Problem
+from recallscope.problem.registry import part
+from recallscope.problem.rows import row_of
 from recallscope.theory.law import Answer, Law
 from recallscope.theory.recorded_error import RecordedError
 from recallscope.theory.scope import scope

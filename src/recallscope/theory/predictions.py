@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from recallscope.common.plain import with_inf
-from recallscope.common.rows import row_of
 from recallscope.common.shapes import Float
-from recallscope.parts.axes import SIZES
-from recallscope.problem import ACTIVATIONS, Problem
-from recallscope.results.panels import Kind, Picture
-from recallscope.results.result import Drawing, Result
+from recallscope.plot.panels import Kind, Picture
+from recallscope.plot.result import Drawing, Result
+from recallscope.problem.axes import SIZES
+from recallscope.problem.problem import ACTIVATIONS, Problem
+from recallscope.problem.rows import row_of
 from recallscope.theory.accuracy import Accuracies, accuracies
 from recallscope.theory.choosing import law_named, predict_problems
 from recallscope.theory.law import NOTHING_GIVEN, Given
@@ -84,8 +84,8 @@ class Predictions(Result):
         )
 
     def _drawing(self) -> Drawing:
-        from recallscope.results.curves import curves_panel
-        from recallscope.results.labels import describe_common_fields
+        from recallscope.plot.curves import curves_panel
+        from recallscope.plot.labels import describe_common_fields
 
         rows = self.rows()
         names = [name for name in Accuracies._fields if not np.isnan(getattr(self, name)).all()]

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from recallscope.common.checks import LARGEST_SIZE
+from recallscope.common.errors import ProblemError
 from recallscope.common.shapes import Bool, Float, Int64
-from recallscope.parts.naming import find_part
-from recallscope.parts.part import fields_of
-from recallscope.problem import ACTIVATIONS, LARGEST_SIZE, Problem, ProblemError
+from recallscope.problem.naming import find_part
+from recallscope.problem.part import fields_of
+from recallscope.problem.problem import ACTIVATIONS, Problem
 
 Array = Float[np.ndarray, ...]
 _POPULATION = 1e100

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar
 
-from recallscope.problem import Problem
+from recallscope.problem.problem import Problem
 from recallscope.theory.law import Answer, Given, Law, LawKind
 from recallscope.theory.question import PRECISIONS, Capacity, Ends, Limit, Question
 from recallscope.theory.recorded_error import SMALL_MODELS, recorded

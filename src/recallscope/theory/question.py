@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from recallscope.common.frequencies import frequent_fraction
-from recallscope.problem import Problem
+from recallscope.problem.frequencies import frequent_fraction
+from recallscope.problem.problem import Problem
 
 
 class Limit(StrEnum):

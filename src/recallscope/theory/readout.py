@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from recallscope.common.errors import ProblemError
 from recallscope.common.shapes import Float
-from recallscope.problem import ACTIVATIONS, ProblemError
+from recallscope.problem.problem import ACTIVATIONS
 from recallscope.theory import hermite
 from recallscope.theory.problem_arrays import Array, ProblemArrays
 

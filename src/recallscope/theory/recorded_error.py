@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from recallscope.common.shapes import Bool, Float
-from recallscope.problem import Problem
+from recallscope.problem.problem import Problem
 
 _NEAREST = 40
 _INSIDE = 0.9  # of the nearest problems, and of one more

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from recallscope.problem import Problem
+from recallscope.problem.problem import Problem
 
 
 def scope(problem: Problem) -> str:

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from recallscope.problem import Problem
+from recallscope.problem.problem import Problem
 from recallscope.theory.accuracy import Accuracies, accuracies
 from recallscope.theory.problem_arrays import ProblemArrays, arrays_of, problem_arrays
 from recallscope.theory.recorded_error import ComparedProblem, RecordedError, error_near, recorded

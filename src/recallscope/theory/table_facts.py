@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recallscope.theory.memory_edge import edge
+from recallscope.theory.end_capacity import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
 from recallscope.theory.output_lengths import cost_of_lengths
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recallscope.common.errors import ProblemError
 from recallscope.common.formatting import format_bytes
 from recallscope.common.machine import machine_memory
 from recallscope.common.progress_bar import ProgressCallback
 from recallscope.common.shapes import Float
-from recallscope.problem import Problem, ProblemError
+from recallscope.problem.problem import Problem
 from recallscope.theory.law import Answer
 from recallscope.theory.problem_arrays import no_form_for_parts
 from recallscope.theory.table_attention import attention_draws, attention_law
@@ -22,7 +23,7 @@ from recallscope.theory.table_noise import attention_terms, recall_terms
 from recallscope.theory.table_read import attention_shares, read_gradient, read_memory
 
 if TYPE_CHECKING:
-    from recallscope.models.embeddings import Embeddings
+    from recallscope.problem.given_embeddings import Embeddings
 
 _DRAWS, _READS = 128, 16  # of batches over all tables, and of reads of each memory
 _COPIES = 8  # of a table that there are at once, at most

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from recallscope.problem import Problem
+from recallscope.problem.problem import Problem
 
 Ranges = Mapping[str, tuple[float, float]]
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recallscope.common.frequencies import cumulated
 from recallscope.common.shapes import Float, Int64
+from recallscope.problem.frequencies import cumulated
 
 Rows = Float[np.ndarray, "V d"]
 Shares = Float[np.ndarray, " V"]

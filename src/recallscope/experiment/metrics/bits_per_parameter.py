@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recallscope.experiment.metric import Metric
-from recallscope.learning.learner import mean_of_tests
-from recallscope.tasks.kind import facts_of
+from recallscope.model.learner import mean_of_tests
+from recallscope.problem.facts import facts_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from recallscope.learning.learner import LearnedModel, Setup
+    from recallscope.model.learner import LearnedModel
+    from recallscope.model.setup import Setup
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class BitsPerParameter(Metric):
         """Bits of all facts, over the weights that were trained."""
         from torch.nn import functional
 
-        from recallscope.learning.training.probe import parameters_of
+        from recallscope.model.parameters import parameters_of
 
         def losses(tokens: Tensor, position: Tensor, label: Tensor) -> Tensor:
             scores = logits(tokens, position).double()

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recallscope.common.blocks import blocks
 from recallscope.experiment.metric import Metric
-from recallscope.learning.blocks import blocks
-from recallscope.tasks.kind import facts_of
+from recallscope.problem.facts import facts_of
 
 if TYPE_CHECKING:
-    from recallscope.learning.learner import LearnedModel, Setup
+    from recallscope.model.learner import LearnedModel
+    from recallscope.model.setup import Setup
 
 _SAMPLES_AT_ONCE = 2**14
 

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recallscope.common.frequencies import frequencies_of, frequency_classes
 from recallscope.common.shapes import Float
 from recallscope.experiment.metric import Metric
 from recallscope.experiment.metrics.recall_by_frequency import recall_of_classes
-from recallscope.tasks.kind import facts_of
+from recallscope.problem.facts import facts_of
+from recallscope.problem.frequencies import frequencies_of, frequency_classes
 
 if TYPE_CHECKING:
-    from recallscope.learning.learner import LearnedModel, Setup
+    from recallscope.model.learner import LearnedModel
+    from recallscope.model.setup import Setup
 
 
 def half_at(recall: Float[np.ndarray, " n"], frequency: Float[np.ndarray, " n"]) -> float:

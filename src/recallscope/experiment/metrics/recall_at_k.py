@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recallscope.experiment.metric import Metric
-from recallscope.learning.learner import mean_of_tests
-from recallscope.parts.part import problem_field
+from recallscope.model.learner import mean_of_tests
+from recallscope.problem.part import problem_field
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from recallscope.learning.learner import LearnedModel, Setup
+    from recallscope.model.learner import LearnedModel
+    from recallscope.model.setup import Setup
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recallscope.common.frequencies import frequencies_of, frequency_classes
+from recallscope.common.blocks import blocks
 from recallscope.common.shapes import Float
 from recallscope.experiment.metric import Metric
-from recallscope.learning.blocks import blocks
-from recallscope.tasks.kind import facts_of
+from recallscope.problem.facts import facts_of
+from recallscope.problem.frequencies import frequencies_of, frequency_classes
 
 if TYPE_CHECKING:
-    from recallscope.learning.learner import LearnedModel, Logits, Setup
+    from recallscope.model.learner import LearnedModel, Logits
+    from recallscope.model.setup import Setup
 
 _TESTS_AT_ONCE = 1024
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from recallscope.experiment.metric import Metric
-from recallscope.learning.learner import mean_of_tests
-from recallscope.tasks.kind import facts_of
+from recallscope.model.learner import mean_of_tests
+from recallscope.problem.facts import facts_of
 
 if TYPE_CHECKING:
-    from recallscope.learning.learner import LearnedModel, Setup
+    from recallscope.model.learner import LearnedModel
+    from recallscope.model.setup import Setup
 
 
 @dataclass(frozen=True)

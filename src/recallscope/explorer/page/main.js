@@ -2,7 +2,7 @@
 
 import { evaluate, learn } from "./learning/three_step.js";
 import { fromAddress, problemOf, toAddress } from "./state.js";
-import { solve } from "./theory/capacity.js";
+import { solve } from "./theory/required_size.js";
 import { endError, predictEnd } from "./theory/end_prediction.js";
 import { exponentsOf, predict } from "./theory/prediction.js";
 import { recordedError } from "./theory/recorded_error.js";

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recallscope.problem import Problem
+from recallscope.problem.problem import Problem
 from recallscope.theory import end_answers
+from recallscope.theory.end_capacity import edge
 from recallscope.theory.exposures import (
     FACTOR,
     FARTHEST,
@@ -19,7 +20,6 @@ from recallscope.theory.exposures import (
     steps_to,
 )
 from recallscope.theory.law import Answer, Given, Law, LawKind, Ranges
-from recallscope.theory.memory_edge import edge
 
 _MOST_BATCHES = 32
 

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, logit  # type: ignore[import-untyped]
 
-from recallscope.problem import Problem
+from recallscope.problem.problem import Problem
 from recallscope.theory import end_answers
 from recallscope.theory.law import Answer, Given, Law, LawKind, Ranges
 

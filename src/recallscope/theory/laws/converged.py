@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recallscope.common.frequencies import FREQUENCIES, MOST_UNEQUAL, frequencies_of, zipf
-from recallscope.problem import Problem
+from recallscope.problem.frequencies import FREQUENCIES, MOST_UNEQUAL, frequencies_of, zipf
+from recallscope.problem.problem import Problem
 from recallscope.theory import end_answers
+from recallscope.theory.end_capacity import edge
 from recallscope.theory.end_law import end_of_training
 from recallscope.theory.exposures import FACTOR, FARTHEST, NEAREST, steps_to
 from recallscope.theory.law import Answer, Given, Law, LawKind, Ranges
 from recallscope.theory.low_rank import low_rank_facts
-from recallscope.theory.memory_edge import edge
 from recallscope.theory.memory_recall import equally_often, memory_recall
 from recallscope.theory.output_cone import cone
 from recallscope.theory.question import PRECISIONS, Capacity, Ends, Limit, Question

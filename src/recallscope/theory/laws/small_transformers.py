@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recallscope.common.frequencies import frequent_fraction
 from recallscope.common.shapes import Bool, Float
+from recallscope.problem.frequencies import frequent_fraction
 from recallscope.theory.law import LawKind
 from recallscope.theory.published import LawOfModels, refusal
 from recallscope.theory.question import Capacity, Ends, Limit, Question

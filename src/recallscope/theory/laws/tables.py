@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from recallscope.parts.naming import ARRAYS
-from recallscope.problem import LARGEST_SIZE, Problem
+from recallscope.common.checks import LARGEST_SIZE
+from recallscope.problem.naming import ARRAYS
+from recallscope.problem.problem import Problem
 from recallscope.theory import table_prediction
 from recallscope.theory.law import Answer, Given, Law, LawKind, Ranges
 from recallscope.theory.recorded_error import RecordedError, error_near, recorded

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from recallscope.parts.axes import SIZES
-from recallscope.problem import Problem
+from recallscope.problem.axes import SIZES
+from recallscope.problem.problem import Problem
 from recallscope.theory.accuracy import Accuracies, analyse
 from recallscope.theory.law import Answer, Given, Law, LawKind, Ranges
 from recallscope.theory.noise import POWERS, budget, dominant

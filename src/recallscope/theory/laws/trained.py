@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from recallscope.problem import Problem
+from recallscope.problem.problem import Problem
 from recallscope.theory import end_answers
 from recallscope.theory.end_law import end_of_training
 from recallscope.theory.finding import TURNS

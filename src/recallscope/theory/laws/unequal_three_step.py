@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from recallscope.common.frequencies import FREQUENCIES, frequencies_of
-from recallscope.parts.naming import ARRAYS
-from recallscope.problem import Problem
+from recallscope.problem.frequencies import FREQUENCIES, frequencies_of
+from recallscope.problem.naming import ARRAYS
+from recallscope.problem.problem import Problem
 from recallscope.theory import table_prediction
 from recallscope.theory.law import NOTHING_GIVEN, Answer, Given, Law, LawKind, Ranges
 from recallscope.theory.laws.tables import NEEDS_ARRAYS

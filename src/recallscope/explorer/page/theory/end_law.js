@@ -4,7 +4,7 @@
 // (memory_recall.js). Whether a training finds the trigger is partly derived, partly fitted.
 
 import { attentionScores } from "./attention_scores.js";
-import { edge } from "./memory_edge.js";
+import { edge } from "./end_capacity.js";
 import { factsSeen, memoryRecall } from "./memory_recall.js";
 import { settle } from "./problem.js";
 import { means } from "./readout.js";

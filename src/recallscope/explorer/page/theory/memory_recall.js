@@ -5,7 +5,7 @@
 // `spread`. Learning it moves its scores against the slope of its loss, by `stiffness` times how
 // often it was seen. Two equations fix both.
 
-import { edge, fractionThatStore } from "./memory_edge.js";
+import { edge, fractionThatStore } from "./end_capacity.js";
 import { hermite, legendre } from "./quadrature.js";
 import { logFactorial, ndtr, ndtri, ndtriExp } from "./special.js";
 

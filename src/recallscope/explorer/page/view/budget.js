@@ -1,7 +1,7 @@
 // The budget of noises: the amount of each at every stage, the bottleneck, and what would help.
 
 import { highestOf } from "../theory/accuracy.js";
-import { solve } from "../theory/capacity.js";
+import { solve } from "../theory/required_size.js";
 import { TERMS } from "../theory/noise.js";
 import { accuracyOf, exponentsOf } from "../theory/prediction.js";
 import { LETTERS, SIZES } from "../theory/problem.js";

@@ -1,6 +1,6 @@
 // Three questions, each with a chart at the sizes chosen.
 
-import { geometric, solve } from "../theory/capacity.js";
+import { geometric, solve } from "../theory/required_size.js";
 import { accuracyOf } from "../theory/prediction.js";
 import { LETTERS } from "../theory/problem.js";
 import { chart } from "./chart.js";

@@ -1,1 +1,0 @@
-"""Public functions: searches and runs in, a result out."""

@@ -1,1 +1,0 @@
-"""How the transformer learns: three gradient steps, finite or in the limit."""

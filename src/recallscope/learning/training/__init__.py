@@ -1,1 +1,0 @@
-"""Training to the end: the loop, what is learnt, and what is seen along the way."""

@@ -1,1 +1,0 @@
-"""From outcomes to statements, each with its interval; nothing here runs an experiment."""

@@ -1,1 +1,0 @@
-"""The transformer, its embeddings, and both drawn for one problem and seed."""

@@ -1,1 +1,0 @@
-"""Results of public functions: rows, words, and a picture as plain data that `plotting` draws."""

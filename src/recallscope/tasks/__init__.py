@@ -1,1 +1,0 @@
-"""Tasks: sequences, labels and the randomness they are drawn with."""

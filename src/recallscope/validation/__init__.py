@@ -1,1 +1,0 @@
-"""Closed forms against Monte Carlo, decoders against the lower bound."""
