@@ -10,8 +10,7 @@ import pytest
 
 from recallscope.cli import ablate, options
 from recallscope.measure.ablation import ABLATIONS
-from recallscope.problem.axes import SIZES
-from recallscope.problem.axis import parse_axis
+from recallscope.problem.axes import SIZES, parse_axis
 from recallscope.problem.metrics import ACCURACIES, accuracy_name
 from recallscope.sweeps.executors.workers import EXECUTORS
 from recallscope.three_step.cost import ENGINES

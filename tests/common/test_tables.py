@@ -10,7 +10,7 @@ import pytest
 from recallscope import ProblemError
 from recallscope.common.csv_files import read_csv, write_csv
 from recallscope.common.table_files import latex_table, write_table
-from recallscope.problem.axis import parse_axis
+from recallscope.problem.axes import parse_axis
 
 
 def test_rows_come_back(tmp_path):

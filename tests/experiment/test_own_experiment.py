@@ -18,7 +18,7 @@ from sound_stores import is_sound
 import recallscope
 from recallscope import CriticalSearch, Problem, ProblemError, Record, Store
 from recallscope.experiment.cell import Cell, Settings
-from recallscope.problem.axis import Axis
+from recallscope.problem.axes import Axis
 from recallscope.sweeps.store.cell_keys import CellKeys
 from recallscope.sweeps.store.schema import KeyedRecord
 

@@ -34,7 +34,7 @@ from recallscope.common.given_files import read_json, read_regular
 from recallscope.measure.critical_search import CriticalSearch
 from recallscope.measure.planes import from_rows, plan
 from recallscope.measure.sweep_file import read_sweep, sweep_from
-from recallscope.problem.axis import Axis
+from recallscope.problem.axes import Axis
 from recallscope.theory import required_size
 from recallscope.theory.lower_bound import bound
 

@@ -16,7 +16,7 @@ from recallscope.experiment.record import Provenance
 from recallscope.measure.planes import from_rows, phase_diagram, plan
 from recallscope.plot.phase_diagram import phase_diagram_figure
 from recallscope.plot.style import save
-from recallscope.problem.axis import Axis
+from recallscope.problem.axes import Axis
 from recallscope.theory.accuracy import accuracies
 from recallscope.theory.problem_arrays import arrays_of
 from recallscope.theory.required_size import solve

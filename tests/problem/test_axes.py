@@ -8,8 +8,7 @@ import pytest
 
 from recallscope import Problem, ProblemError, phase_map, predict, solve
 from recallscope.measure.boundary import boundary
-from recallscope.problem.axes import axes_of
-from recallscope.problem.axis import parse_axis
+from recallscope.problem.axes import axes_of, parse_axis
 from recallscope.statistics.intervals import Interval
 
 LEANING = ("--vocab", "64", "--samples", "256", "--length", "2", "--embedding", "leaning")

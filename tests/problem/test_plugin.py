@@ -226,7 +226,7 @@ def test_an_edited_part_is_another_one() -> None:
 
 def test_learners_are_not_mixed_in_one_diagram() -> None:
     from recallscope.measure.planes import phase_diagram, plan
-    from recallscope.problem.axis import Axis
+    from recallscope.problem.axes import Axis
 
     runs = plan(Problem(**SMALL), Axis("dim", (8, 16)), Axis("samples", (32, 64)), 1)
     ours = [recallscope.run(*run, test_samples=64) for run in runs]

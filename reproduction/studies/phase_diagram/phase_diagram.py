@@ -27,7 +27,7 @@ from recallscope.measure.phase_diagram import PhaseCell, PhaseDiagram
 from recallscope.measure.planes import from_rows, phase_diagram, plan
 from recallscope.plot.phase_diagram import phase_diagram_figure
 from recallscope.plot.style import save
-from recallscope.problem.axis import parse_axis
+from recallscope.problem.axes import parse_axis
 from recallscope.problem.metrics import ACCURACIES
 from reproduction.recorded_names import with_todays_names
 

@@ -165,7 +165,7 @@ def _powers(texts: list[str]) -> dict[str, float]:
 
 def _measure(options: dict[str, Any], powers: dict[str, float], yes: bool) -> Scaling:
     """Search for the critical size of every problem about the one given."""
-    from recallscope.problem.axis import check_varied, parse_axis
+    from recallscope.problem.axes import check_varied, parse_axis
 
     quantity, vary = options["quantity"], options["vary"]
     if quantity is None or not vary:

@@ -15,7 +15,7 @@ from recallscope.problem.naming import declared_by, find_part, metric_names, nam
 from recallscope.problem.problem import FIELDS, Problem
 
 if TYPE_CHECKING:
-    from recallscope.problem.axis import Axis
+    from recallscope.problem.axes import Axis
     from recallscope.problem.given_embeddings import Embeddings
 
 _TRUTH = {"true": True, "false": False}

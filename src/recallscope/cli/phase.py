@@ -64,7 +64,7 @@ from recallscope.problem.metrics import accuracy_name
 
 if TYPE_CHECKING:
     from recallscope.measure.phase_diagram import PhaseDiagram, PhaseDiagrams
-    from recallscope.problem.axis import Axis
+    from recallscope.problem.axes import Axis
     from recallscope.theory.phase_map import PhaseMap
 
 _WITH_FROM = ("source", "target", *OUTPUT)
@@ -179,7 +179,7 @@ def phase(
 
 
 def _axes(options: dict[str, Any], x: str | None, y: str | None) -> tuple[Axis, Axis]:
-    from recallscope.problem.axis import parse_axis
+    from recallscope.problem.axes import parse_axis
 
     if x is None or y is None:
         raise ProblemError("a phase diagram needs --x and --y, as in --x dim=16:256:30")

@@ -11,7 +11,7 @@ from recallscope.experiment.record import Record
 from recallscope.measure.critical_search import CriticalSearch
 from recallscope.measure.scaling import Scaling, one_at_a_time, scaling_of
 from recallscope.measure.searches import run_searches
-from recallscope.problem.axis import AxisLike, axis_from, check_varied
+from recallscope.problem.axes import AxisLike, axis_from, check_varied
 from recallscope.problem.given_embeddings import Embeddings
 from recallscope.problem.metrics import accuracy_name
 from recallscope.problem.problem import Problem

@@ -12,7 +12,7 @@ from recallscope.common.progress_bar import ProgressCallback
 from recallscope.experiment.record import Record
 from recallscope.measure.phase_diagram import PhaseDiagram
 from recallscope.measure.planes import phase_diagram, plan
-from recallscope.problem.axis import AxisLike, axis_from
+from recallscope.problem.axes import AxisLike, axis_from
 from recallscope.problem.given_embeddings import Embeddings
 from recallscope.problem.metrics import accuracy_name, check_accuracy, metric_names
 from recallscope.problem.problem import Problem

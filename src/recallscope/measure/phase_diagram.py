@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from recallscope.common.plain import from_fields, plain
 from recallscope.measure.boundary import Boundary
 from recallscope.plot.result import Drawing, Result
-from recallscope.problem.axes import axis_field
-from recallscope.problem.axis import Axis
+from recallscope.problem.axes import Axis, axis_field
 from recallscope.problem.problem import Problem
 from recallscope.statistics.intervals import Interval
 from recallscope.theory.choosing import law_in_words, say_extrapolated

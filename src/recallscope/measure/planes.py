@@ -14,8 +14,7 @@ from recallscope.experiment.record import Record
 from recallscope.measure import phase_diagram as diagrams
 from recallscope.measure.boundary import boundary
 from recallscope.measure.phase_diagram import Measured, PhaseCell, PhaseDiagram
-from recallscope.problem.axes import axis_field
-from recallscope.problem.axis import Axis
+from recallscope.problem.axes import Axis, axis_field
 from recallscope.problem.metrics import ACCURACIES, check_accuracy
 from recallscope.problem.problem import Problem
 from recallscope.problem.rows import problem_of

@@ -14,8 +14,7 @@ from recallscope.common.errors import ProblemError
 from recallscope.common.plain import plain, unplain, with_inf
 from recallscope.measure.critical_size import CriticalSize, some_size
 from recallscope.plot.result import Drawing, Result
-from recallscope.problem.axes import axes_of, axis_field
-from recallscope.problem.axis import sizes_between
+from recallscope.problem.axes import axes_of, axis_field, sizes_between
 from recallscope.problem.metrics import check_accuracy
 from recallscope.problem.naming import named_parts
 from recallscope.problem.problem import Problem, smallest_dim

@@ -35,8 +35,7 @@ from recallscope.common.errors import ProblemError, did_you_mean
 from recallscope.common.given_files import read_regular
 from recallscope.experiment.cell import MOST_PROBLEMS, MOST_SEARCHES, Cell, Settings, check_amount
 from recallscope.measure.critical_search import CriticalSearch
-from recallscope.problem.axes import SIZES
-from recallscope.problem.axis import sizes_between
+from recallscope.problem.axes import SIZES, sizes_between
 from recallscope.problem.field import Field
 from recallscope.problem.metrics import accuracy_name
 from recallscope.problem.naming import find_part
