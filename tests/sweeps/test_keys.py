@@ -149,10 +149,10 @@ def test_another_version_is_another_key_and_the_same_numbers(another_version):
 def test_a_changed_default_is_another_key_in_a_copy_of_the_package(tmp_path):
     """In the copy trainings have 999 steps by default; a record of 1000 is no longer theirs."""
     shutil.copytree(Path(recallscope.__file__).parent, tmp_path / "src" / "recallscope")
-    fields = tmp_path / "src/recallscope/training/options.py"
+    fields = tmp_path / "src/recallscope/training/learner.py"
     text = fields.read_text()
-    assert text.count("default=1000,") == 1
-    fields.write_text(text.replace("default=1000,", "default=999,"))
+    assert text.count("        1000,\n") == 1
+    fields.write_text(text.replace("        1000,\n", "        999,\n"))
     code = (
         "import json; from recallscope import Problem\n"
         "from recallscope.experiment.cell import Settings\n"
