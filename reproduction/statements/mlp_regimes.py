@@ -13,6 +13,7 @@ from recallscope.common.status import Status
 from recallscope.experiment.record import Record
 from recallscope.plot.grouping import grouped_by
 from recallscope.plot.panels import Panel, Picture, Series, theory_line
+from recallscope.plot.style import NOISES as COLOURS_OF_NOISES
 from recallscope.statistics.intervals import Interval
 from recallscope.statistics.paired import paired_difference
 from reproduction.analysis import powers
@@ -401,7 +402,7 @@ def analyse(evidence: Evidence) -> Finding:
                     x="problem chosen for",
                     y="fraction of the three",
                     series=[
-                        measured_series(name, zip(names, of_noise, strict=True))
+                        measured_series(name, zip(names, of_noise, strict=True), place_of(name))
                         for name, of_noise in zip(names, zip(*shares, strict=True), strict=True)
                     ],
                 ),
@@ -481,6 +482,11 @@ def _border_series(borders: Sequence[dict[str, Any]], name: str, colour: int) ->
         measured_series(name, points, colour),
         theory_line(f"{name}, closed forms", known, colour),
     ]
+
+
+def place_of(noise: str) -> int:
+    """The place of the colour that a noise has in every figure."""
+    return [*COLOURS_OF_NOISES].index(noise.lower().replace(" ", "_"))
 
 
 def _shares(readings: Sequence[Record]) -> list[list[Interval]]:

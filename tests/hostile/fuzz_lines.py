@@ -249,6 +249,7 @@ _here = Path()
 def _starts() -> None:
     """End lines where work begins that is honest and long."""
     global _here
+    import peft  # noqa: F401 - what it imports asks for IPv6 at a socket, and makes a folder, once
     from matplotlib import font_manager  # noqa: F401 - it asks a program for fonts, once
 
     import recallscope.cli.main
@@ -306,6 +307,7 @@ def _starts() -> None:
 
     check.measure = small_only  # type: ignore[assignment]
     recallscope.planning.verify._trained = too_long  # type: ignore[assignment]
+    recallscope.planning.verify.tempfile.TemporaryDirectory = too_long  # type: ignore[assignment]
     every = run_options.run_all
 
     def some_only(runs: Sequence[Any], *given: Any, **more: Any) -> Any:

@@ -20,12 +20,15 @@ import argparse
 import csv
 import math
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from recallscope import Problem, Record
 from recallscope.common.csv_files import write_csv
+from recallscope.plot.style import NOISES
 from recallscope.theory.accuracy import accuracies
 from recallscope.theory.problem_arrays import arrays_of
 from reproduction.evidence import BUNDLE, Evidence
@@ -192,14 +195,23 @@ def report() -> None:
     draw_figure(runs, limits["recall_accuracy"])
 
 
-COLOURS = {
-    "MLP noise": "#0072B2",
-    "interference": "#E69F00",
-    "mean bias": "#CC79A7",
-    "distractors": "#009E73",
-    "sampling": "#999999",
+LOOKS = {  # of each noise that may limit recall
+    "MLP noise": NOISES["mlp_noise"],
+    "interference": NOISES["interference"],
+    "mean bias": NOISES["mean_bias"],
+    "distractors": NOISES["gradient_noise"],
+    "sampling": NOISES["sampling"],
 }
-MARKERS = dict(zip(COLOURS, "osD^v", strict=True))
+
+
+def label_places(lines: Any, dims: Sequence[float], widths: Sequence[float]) -> list[Any]:
+    """Where each line crosses the diagonal of the plane: there its label is not cut off."""
+    low, high = np.log([dims[0], widths[0]]), np.log([dims[-1], widths[-1]])
+    places = []
+    for path in lines.get_paths():
+        along, up = ((np.log(path.vertices) - low) / (high - low)).T
+        places.append(path.vertices[np.argmin(abs(along - up))])
+    return places
 
 
 def draw_figure(runs: list[Record], cells: list[Limited]) -> None:
@@ -218,18 +230,18 @@ def draw_figure(runs: list[Record], cells: list[Limited]) -> None:
         ):
             shown = ax.pcolormesh(dims, widths, values, vmin=0, vmax=1, cmap="cividis")
             lines = ax.contour(dims, widths, values, [0.1, TARGET, 0.9], colors="white")
-            ax.clabel(lines, fmt="%g")
+            ax.clabel(lines, fmt="%g", manual=label_places(lines, dims, widths))
             ax.set_title(f"{name}: recall {title}")
         example = next(run.problem for run in runs if run.problem.activation == name)
         grid = [example.replace(dim=dim, width=width) for width in widths for dim in dims]
-        codes = [list(COLOURS).index(each) for each in predicted_limits(grid)["recall_accuracy"]]
+        codes = [list(LOOKS).index(each) for each in predicted_limits(grid)["recall_accuracy"]]
         row[2].pcolormesh(
             dims,
             widths,
             np.reshape(codes, measured.shape),
             vmin=0,
-            vmax=len(COLOURS) - 1,
-            cmap=ListedColormap(list(COLOURS.values())),
+            vmax=len(LOOKS) - 1,
+            cmap=ListedColormap([colour for colour, _ in LOOKS.values()]),
             alpha=0.35,
         )
         here = [
@@ -237,10 +249,10 @@ def draw_figure(runs: list[Record], cells: list[Limited]) -> None:
             for each in cells
             if each.problem.replace(dim=example.dim, width=example.width) == example
         ]
-        for noise, colour in COLOURS.items():
+        for noise, (colour, marker) in LOOKS.items():
             some = [each.problem for each in here if each.measured == noise]
             x, y = [each.dim for each in some], [each.width for each in some]
-            style = {"c": colour, "marker": MARKERS[noise], "edgecolors": "black"}
+            style = {"c": colour, "marker": marker, "edgecolors": "black"}
             row[2].scatter(x, y, s=22, linewidths=0.5, label=noise if some else None, **style)
         row[2].set_title(f"{name}: what limits it")
         row[0].set_ylabel("m, units of the MLP")

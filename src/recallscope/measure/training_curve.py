@@ -125,7 +125,14 @@ class TrainingCurve(Result):
         if "attention" in rows[0]:
             panels.append(panel("attention", _ATTENTION, "attention"))
         panels.append(
-            Panel(title="loss", x="step", y="loss", series=[loss], log_x=True, log_y=True)
+            Panel(
+                title="loss",
+                x="step",
+                y="loss on the samples",
+                series=[loss],
+                log_x=True,
+                log_y=True,
+            )
         )
         caption = (
             f"{describe_common_fields([self.problem.to_dict()])}; seed {self.record.seed}. "

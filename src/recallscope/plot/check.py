@@ -18,6 +18,7 @@ from recallscope.plot.ticks import set_ticks
 _STAGES = {"first_gradient": "first gradient", "attention": "attention", "recall": "recall"}
 _LEVEL = 1.5  # by which factor a level may be off
 _WIDEST = 2.6  # the ratio at the end of the axis
+_SIDE_BY_SIDE = 6.0  # inches, from which the stages stand beside each other
 _VERDICTS = ("fail", "unclear", "pass", "negligible")  # the worst first
 
 
@@ -38,10 +39,14 @@ def check_figure(
         width: of the whole figure, in inches.
         caption: whether the figure carries its caption.
     """
-    rows = [len(noises) for noises in _by_stage(report)]
-    figure = new_figure(width or 4.6, 0.65 * len(rows) + 0.33 * sum(rows))
-    axes = figure.subplots(len(rows), squeeze=False, height_ratios=rows)
-    _draw(list(axes[:, 0]), report)
+    rows, width = [len(noises) for noises in _by_stage(report)], width or 6.75
+    if width < _SIDE_BY_SIDE:
+        figure = new_figure(width, 0.6 * len(rows) + 0.27 * sum(rows))
+        axes = figure.subplots(len(rows), squeeze=False, height_ratios=rows)
+    else:
+        figure = new_figure(width, 0.6 + 0.33 * max(rows))
+        axes = figure.subplots(1, len(rows), squeeze=False)
+    _draw(list(axes.ravel()), report)
     explain(figure, _handles(report), check_caption(report) if caption else "")
     return figure
 

@@ -226,21 +226,36 @@ def _without_theory(diagram: Mapping[str, Any]) -> bool:
 
 def _draw_theory(axes: Axes, diagram: Mapping[str, Any]) -> None:
     stroke = [withStroke(linewidth=2.6, foreground="white")]
-    if rows := diagram.get("theory_line"):
+    rows = [row for row in diagram.get("theory_line") or () if row["value"] is not None]
+    if rows:
         layout.draw_line(axes, rows, color=_THEORY, linewidth=1.4, path_effects=stroke, zorder=4)
-        return
     # A logit is straighter between cells than an accuracy.
     predicted = logit(np.clip(_plane(diagram, "predicted"), 1e-9, 1 - 1e-9))
-    line = axes.contour(
-        diagram["x"]["values"],
-        diagram["y"]["values"],
-        predicted,
-        levels=[logit(diagram["target"])],
-        colors=_THEORY,
-        linewidths=1.4,
-        zorder=4,
-    )
-    line.set(path_effects=stroke)
+    for columns in _columns_beyond(diagram, rows):
+        line = axes.contour(
+            diagram["x"]["values"][columns],
+            diagram["y"]["values"],
+            predicted[:, columns],
+            levels=[logit(diagram["target"])],
+            colors=_THEORY,
+            linewidths=1.4,
+            zorder=4,
+        )
+        line.set(path_effects=stroke)
+
+
+def _columns_beyond(
+    diagram: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+) -> list[slice[int, int | None, None]]:
+    """The columns of cells where the line has no value, as it runs upwards there, if at all."""
+    xs = diagram["x"]["values"]
+    if not rows:
+        return [slice(0, None)]
+    first, last = min(row["x"] for row in rows), max(row["x"] for row in rows)
+    left = int(np.searchsorted(xs, first)) + 1
+    right = int(np.searchsorted(xs, last, side="right")) - 1
+    beyond = [slice(0, left), slice(right, None)]
+    return [columns for columns in beyond if len(xs[columns]) > 1]
 
 
 def _draw_boundary(axes: Axes, diagram: Mapping[str, Any]) -> None:

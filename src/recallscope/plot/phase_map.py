@@ -15,16 +15,12 @@ from matplotlib.patches import Patch
 
 from recallscope.plot import layout
 from recallscope.plot.labels import accuracy_label
-from recallscope.plot.style import COLOURS, label_size_axes
+from recallscope.plot.style import NOISES, label_size_axes
 
 _LEVELS = (0.1, 0.5, 0.9)
 _PALE = 0.45
 # A colour for each noise and a pattern for each stage: no two regions look alike, to any eye.
-_NOISES = (
-    *("interference", "mean_bias", "mlp_noise", "sampling", "gradient_noise"),
-    *("kernel_interference", "cross_talk"),
-)
-_COLOUR = dict(zip(_NOISES, COLOURS, strict=True))
+_COLOUR = {name: colour for name, (colour, _) in NOISES.items()}
 _NOTHING = ("", "")  # where a law has no noises
 _COLOUR[""] = "white"
 _HATCH = {"": "", "recall": "", "attention": "////", "first_gradient": "..."}

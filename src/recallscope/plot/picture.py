@@ -274,6 +274,8 @@ def _title_height(panel: Panel, letters: int) -> float:
 
 
 def _legend_height(panel: Panel, letters: int) -> float:
+    if not _handles(panel, letters):
+        return 0.5 * _LINE
     lines = sum(len(wrap(series.label, letters - 5)) for series in panel.series)
     return _LINE * (0.5 + max(math.ceil(lines / _legend_columns(panel, letters)), 1))
 
@@ -299,4 +301,6 @@ def _explain(axes: Axes, panel: Panel, letters: int) -> None:
 
 def _handles(panel: Panel, letters: int) -> list[Line2D]:
     named = [points for points in _all_placed(panel) if points.series.label]
+    if len(panel.series) == 1 and panel.series[0].kind is Kind.MEASURED:
+        return []  # its title says what it is
     return [handle(_plain(fill(points.series.label, letters)), **points.look) for points in named]

@@ -20,8 +20,18 @@ from recallscope.plot.ticks import set_ticks
 
 # Okabe and Ito's colour-blind safe colours, each with a separate marker for grey print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-COLOUR_MAP = "cividis"  # of accuracies: even in grey, and for all eyes
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+NOISES = {
+    name: (COLOURS[place], MARKERS[place])
+    for place, name in enumerate(
+        (
+            *("interference", "mean_bias", "mlp_noise", "sampling", "gradient_noise"),
+            *("kernel_interference", "cross_talk"),
+        )
+    )
+}
+"""The colour and the marker of each noise, in every figure."""
+COLOUR_MAP = "cividis"  # of accuracies: even in grey, and for all eyes
 FORMATS = (".pdf", ".png", ".svg")
 _UNDATED: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
