@@ -1,8 +1,8 @@
 """From signal and noise to a probability: attention, recall and first-gradient accuracy.
 
-All three have the step (34) in common: a right answer beats the highest of many wrong ones, with
-scores u·g for random directions u. It is exact for Gaussian noise, with the spread of |g| to first
-order.
+All three have the step eq:threshold in common: a right answer beats the highest of many wrong ones,
+with scores u·g for random directions u. It is exact for Gaussian noise, with the spread of |g| to
+first order.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ def analyse(s: ProblemArrays) -> Analysis:
             here = np.flatnonzero(chosen)[partly]
             right[here] = _partly_read(s.take(here), take(recall, here), take(contest, partly))
             right[here] /= attention[here]
-    # A test that misses the trigger is a guess, right one time in V: the last term of (37).
+    # A test that misses the trigger is a guess, right one time in V: the last term of eq:read.
     guess = (1 - attention) * (1 - right) / (s.vocab - 1)
     first = read_accuracy(s, first_gradient, Storage.in_full(s), third_step=False)
     return Analysis(
-        # (36), (37), and (37) of the first step
+        # eq:attention, eq:read, and eq:read of the first step
         Accuracies(attention, attention * right + guess, first),
         if_attended,
         scores,
@@ -138,7 +138,9 @@ def highest_of(count: Array) -> Float[np.ndarray, "*n levels"]:
 
 
 def on_sphere(normal: Array, dim: Array) -> Array:
-    """The quantile of √d times a coordinate of the unit sphere, from that of a normal. (35)
+    """The quantile of √d times a coordinate of the unit sphere, from that of a normal.
+
+    See eq:sphere-quantile.
 
     Wallace's approximation of Student's law; the sphere's law is a transform of it.
 
@@ -152,32 +154,38 @@ def on_sphere(normal: Array, dim: Array) -> Array:
 
 
 def attention_accuracy(s: ProblemArrays, contest: Contest) -> Array:
-    """The probability that the marked position has the highest attention score. Equation (36)."""
+    """The probability that the marked position has the highest attention score.
+
+    See eq:attention.
+    """
     accuracy: Array = ((contest.won @ _LEVEL_WEIGHTS) * contest.weight).sum(axis=1)
     # A sequence of one token has no noise: attention is at it.
     return np.where(s.length == 1, 1.0, np.minimum(accuracy, 1.0))
 
 
 def _different_rivals(s: ProblemArrays) -> Array:
-    """Some of the L - 1 distractors are the same token; only different ones compete. See (36)."""
+    """Some of the L - 1 distractors are the same token; only different ones compete.
+
+    See eq:attention.
+    """
     return -s.vocab * np.expm1((s.length - 1) * np.log1p(-1 / s.vocab))
 
 
 def _contest(s: ProblemArrays, scores: AttentionScores) -> Contest:
-    noise = total(scores.terms)[..., None, None]  # σ₀² of (36)
+    noise = total(scores.terms)[..., None, None]  # σ₀² of eq:attention
     d = s.effective_dim[..., None, None]
     normal = highest_of(_different_rivals(s))[..., None, :]
-    highest = np.where(  # (35)
+    highest = np.where(  # eq:sphere-quantile
         s.gaussian[..., None, None], normal, on_sphere(normal, s.dim[..., None, None])
     )
     score, weight = _trigger_scores(s, scores)
     trigger = score[..., None]
     alone = (s.length == 1)[..., None, None]
-    variance = np.where(alone, 1.0, noise + cross_talk(trigger, d))  # σ²(T) of (36), with (27)
+    variance = np.where(alone, 1.0, noise + cross_talk(trigger, d))  # σ²(T) of eq:attention
     third, fourth = (field[:, None, None] for field in (scores.third, scores.fourth))
     some = np.maximum(variance, 1e-140)
-    highest = highest + _tail_shift(normal, third / some**1.5, fourth / some**2)  # (38)
-    margin = trigger / np.sqrt(variance) - highest  # the numerator of (36), and its denominator:
+    highest = highest + _tail_shift(normal, third / some**1.5, fourth / some**2)  # eq:tail-shift
+    margin = trigger / np.sqrt(variance) - highest  # eq:attention, divided by:
     spread = 1 + (highest * noise / variance) ** 2 / (2 * s.dim[..., None, None])
     return Contest(ndtr(margin / np.sqrt(spread)), highest, weight)
 
@@ -187,7 +195,7 @@ def _trigger_scores(
 ) -> tuple[Float[np.ndarray, "n instances"], Float[np.ndarray, "n instances"]]:
     """Return the trigger's scores over instances, with weights."""
     if np.any(scores.pairs >= _FEW_PAIRS):  # as good as Gaussian
-        deviation = np.sqrt(score_variance(scores))[:, None]  # (33)
+        deviation = np.sqrt(score_variance(scores))[:, None]  # eq:trigger-spread
         by_pairs = (scores.pair_score * np.sqrt(scores.pairs))[:, None]
         share = np.divide(by_pairs, deviation, out=np.zeros_like(deviation), where=deviation > 0)
         skewness = share**3 * ((1 + 2 * s.per_token) / np.sqrt(scores.pairs))[:, None]
@@ -205,7 +213,7 @@ def _trigger_scores(
 
 
 def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[np.ndarray, " n"]:
-    """The probability that the trigger is found and its fact read. Equations (37a) to (37d)."""
+    """The probability that the trigger is found and its fact read. See eq:partial-recall."""
     # A token that beats rivals up to a level is found as often as rivals are no higher.
     strengths = np.minimum(np.cumsum(_LEVEL_WEIGHTS), 1)  # the values of P
     tokens = _from_level_to_next(contest.won)
@@ -214,13 +222,13 @@ def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[
     attended = mean * contest.weight
     instances = attended / attended.sum(axis=1, keepdims=True)
     # Samples that miss the trigger read the highest token present, the same few again and again.
-    present = (_different_rivals(s) / s.vocab)[:, None]  # ε of (37a)
+    present = (_different_rivals(s) / s.vocab)[:, None]  # ε of eq:partial-strength
     alike = np.where(s.marked[:, None], 0, present / (2 - present))  # ε/(2 - ε)
-    moments = [
+    moments = [  # eq:partial-strength
         (moment * instances).sum(axis=1)
-        for moment in (mean, square + alike * variance, cube, fourth, variance)  # (37a)
+        for moment in (mean, square + alike * variance, cube, fourth, variance)
     ]
-    # Those tokens lie along the attention vector, and so do the ones found: (37b).
+    # Those tokens lie along the attention vector, and so do the ones found: eq:partial-lean.
     beaten = 1 - contest.won
     rival = (beaten * contest.highest) @ _LEVEL_WEIGHTS / np.maximum(1 - mean, 1e-12)
     above = _from_level_to_next(np.exp(-(ndtri(contest.won) ** 2) / 2) / np.sqrt(2 * np.pi))
@@ -233,7 +241,7 @@ def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[
         lean * leaning[:, 0] / np.maximum(share, 1e-12),
         *moments,
     )
-    return read_accuracy(s, readout, storage, third_step=True)  # (37d)
+    return read_accuracy(s, readout, storage, third_step=True)  # eq:partial-recall
 
 
 def _from_level_to_next(values: Float[np.ndarray, "n instances levels"]) -> Array:
@@ -249,7 +257,7 @@ def _counted(s: ProblemArrays) -> Array:
 
 
 def read_accuracy(s: ProblemArrays, readout: Readout, storage: Storage, third_step: bool) -> Array:
-    """The probability that the right label has the highest logit. Equations (34) and (37)."""
+    """The probability that the right label has the highest logit. See eq:threshold and eq:read."""
     accuracy = np.empty_like(s.vocab)
     counted = _counted(s)
     if np.any(counted):
@@ -261,11 +269,11 @@ def read_accuracy(s: ProblemArrays, readout: Readout, storage: Storage, third_st
         nodes = None if np.isinf(high) else np.arange(high + 5 * np.sqrt(high) + 4)
         if np.any(chosen):
             part = s.take(chosen), take(readout, chosen), take(storage, chosen)
-            accuracy[chosen] = _read_accuracy(*part, nodes)  # (37)
+            accuracy[chosen] = _read_accuracy(*part, nodes)  # eq:read
     fewer = (s.per_token < _NO_LONGER_FEW) & ~counted
     if np.any(fewer):
         part = s.take(fewer), take(readout, fewer), take(storage, fewer)
-        of_few = few_samples_accuracy(*part, _read_noise(*part))  # (40)
+        of_few = few_samples_accuracy(*part, _read_noise(*part))  # eq:few-samples
         # Between the two regimes each has a weight: no curve has a step.
         share = np.clip(np.log(s.per_token[fewer]) / np.log(_NO_LONGER_FEW), 0, 1)
         other = np.where(share > 0, accuracy[fewer], 0)  # not known below one sample a fact
@@ -282,10 +290,10 @@ def _read_noise(s: ProblemArrays, readout: Readout, stored: Storage) -> ReadNois
     c2, c4 = square + few, fourth + 6 * cube * few + 7 * square * few**2 + few**3
     # The common part of all reads is stored by all samples of a label, also those that
     # missed the trigger, unless it is the trigger.
-    imbalance = (1 - bare) ** 2 * variance + (mean + bare**2 * (1 - mean)) * few  # (37c)
+    imbalance = (1 - bare) ** 2 * variance + (mean + bare**2 * (1 - mean)) * few  # eq:partial-bias
     items = {name: values for name, values in readout.terms.items() if name != "mean_bias"}
     shared = readout.terms["mean_bias"][:, None]
-    # (14), (15), (16), (18) with (37a); (17) with (37c).
+    # Items with eq:partial-strength; the common part with eq:partial-bias.
     wrong = total(items)[:, None] * (c2 / (1 + few)) + shared * (imbalance / few)
     crowding = (s.vocab / s.effective_dim)[:, None]
     # What reaches a label through all others' outputs, and what through its own stored item.
@@ -294,11 +302,11 @@ def _read_noise(s: ProblemArrays, readout: Readout, stored: Storage) -> ReadNois
     normal = highest_of(s.vocab - 1)
     third_own, fourth_own = _own_cumulants(readout, stored, few)
     # A label's own item is part of what it is compared with. The logits of V labels in d dimensions
-    # depend on each other as if there were fewer dimensions. Equation (35a).
+    # depend on each other as if there were fewer dimensions. See eq:logit-correlation.
     V = s.vocab[:, None]
     lean = 1 / (1 / d + np.where(s.orthogonal[:, None], 1 / V, (2 + c4 / c2**2) / (V + d)))
-    highest = np.where(s.gaussian[:, None], normal, on_sphere(normal, lean))  # (35)
-    shift = _tail_shift(normal, third_own / across**1.5, fourth_own / across**2)  # (38)
+    highest = np.where(s.gaussian[:, None], normal, on_sphere(normal, lean))  # eq:sphere-quantile
+    shift = _tail_shift(normal, third_own / across**1.5, fourth_own / across**2)  # eq:tail-shift
     highest = highest + shift
     limit = np.minimum(np.where(s.orthogonal[:, None], 0, highest**2 / d), 0.95)
     typical = np.mean(highest / np.sqrt(1 - limit), axis=1, keepdims=True)
@@ -323,20 +331,21 @@ def _read_accuracy(
     bias, bare, mean = readout.bias[:, None], readout.bare_bias[:, None], stored.mean[:, None]
     limit = np.where(s.orthogonal[:, None], 0, noise.highest**2 / d)
     # In very few dimensions some wrong label always points the same way, and the right one loses.
-    threshold = noise.highest * np.sqrt(noise.across / np.maximum(1 - limit, 1e-9))  # θ of (34)
+    # θ of eq:threshold
+    threshold = noise.highest * np.sqrt(noise.across / np.maximum(1 - limit, 1e-9))
 
     count, weight = _counts(s.per_token[:, None] * stored.strength, nodes)
     count, weight = count * stored.strength[..., None], weight * stored.share[..., None]
     counts = count.shape[-1]
     strength, lost = (np.repeat(field, counts, axis=1) for field in (stored.strength, stored.lost))
     count, weight = count.reshape(len(d), -1), weight.reshape(len(d), -1)
-    # The signal of (37), with δ as in (37c), without what (37b) loses.
+    # The signal of eq:read, with δ of eq:partial-bias, without what eq:partial-lean loses.
     signal = count + (count - bare * strength - (1 - bare) * mean) * bias - lost
-    right = noise.common + noise.within * np.minimum(count, 1)  # σ_R² of (37), in three parts
+    right = noise.common + noise.within * np.minimum(count, 1)  # σ_R² of eq:read, in three parts
     right = right + (1 - strength) * few * (bare * bias) ** 2
     right = right + readout.token_variance[:, None] * signal**2
     scale = 1 / np.sqrt(right + noise.spread + 1e-300)
-    margin = (signal * scale)[:, :, None] - scale[:, :, None] * threshold[:, None, :]  # (37)
+    margin = (signal * scale)[:, :, None] - scale[:, :, None] * threshold[:, None, :]  # eq:read
     # A fact that was never seen is like its rivals, and right once in V.
     read = np.where(count > 0, ndtr(margin) @ _LEVEL_WEIGHTS, 1 / s.vocab[:, None])
     accuracy: Array = (read * weight).sum(axis=1)
@@ -344,7 +353,7 @@ def _read_accuracy(
 
 
 def _tail_shift(normal: Array, skewness: Array, kurtosis: Array) -> Array:
-    """Return the shift of a normal quantile by skewness and kurtosis. Equation (38).
+    """Return the shift of a normal quantile by skewness and kurtosis. See eq:tail-shift.
 
     This is Wilson and Hilferty's quantile of a gamma law of this skewness, which stays sound where
     series do not. To first order it adds the kurtosis that a gamma law does not have already.
@@ -389,7 +398,9 @@ def _counts(
 
 
 def _orthogonal_accuracy(s: ProblemArrays, third_step: bool) -> Array:
-    """Attention alone over orthogonal embeddings: whole counts compete, ties are shared. (39)
+    """Attention alone over orthogonal embeddings: whole counts compete, ties are shared.
+
+    See eq:orthogonal.
 
     A label that occurred n times met the token asked for Poisson(n (L-1)/V) times as a distractor.
     If the token is its own, it met it n times more. In the third step there are no distractors;

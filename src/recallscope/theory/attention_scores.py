@@ -2,7 +2,8 @@
 
 Scores are in units of the signal that an ideal first step would give the trigger, 1/(V L²), as in a
 `Record`. Each function gives two variances: of the score over the tokens, and of the trigger's
-score over instances. Each is a theorem as a function; the equations are in docs/theory.md.
+score over instances. Each is an equation as a function; docs/derivation.md derives it under
+the label given here.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ class Spread(NamedTuple):
 
 
 class Crowd(NamedTuple):
-    """Moments of the spectrum of the tokens' overlaps, by Marchenko and Pastur. Equation (24)."""
+    """Moments of the spectrum of the tokens' overlaps, by Marchenko and Pastur.
+
+    See eq:overlap-moments.
+    """
 
     second: Array
     third: Array
@@ -42,7 +46,7 @@ def crowd(vocab: Any, dim: Any) -> Crowd:
 
 
 def memorisation(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.0) -> Array:
-    """The signal a trigger in the values adds: each sample remembers its own. Equation (26).
+    """The signal a trigger in the values adds: each sample remembers its own. See eq:memorisation.
 
     (1 - 1/L) (V/N) (1 + (L - 1)/d). It helps attention, and vanishes with the batch.
 
@@ -54,7 +58,7 @@ def memorisation(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.
 
 
 def cross_talk(signal: Any, dim: Any) -> Array:
-    """A token overlaps the trigger by 1/√d and takes that fraction of its score. Equation (27).
+    """A token overlaps the trigger by 1/√d and takes that fraction of its score. See eq:cross-talk.
 
     >>> cross_talk(1.0, 64)
     np.float64(0.015625)
@@ -71,7 +75,7 @@ def _fluctuating(length: Array, lengths: Any) -> Array:
 def mean_bias(
     vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.0, lengths: Any = False
 ) -> Spread:
-    """The mean token, which every sample pulls attention towards. Equation (28).
+    """The mean token, which every sample pulls attention towards. See eq:score-bias.
 
     About (√V L² / (N d^(3/2)))² over the tokens. `gain` is 1 for attention alone.
 
@@ -96,7 +100,9 @@ def gradient_noise(
     own: Any = 1.0,
     lengths: Any = False,
 ) -> Spread:
-    """Return the noise of labels and distractors that met by chance. Equations (29) to (31b).
+    """Return the noise of labels and distractors that met by chance.
+
+    See eq:score-labels to eq:score-marked.
 
     About (V L^(3/2) / (N d²))² + (V L / (N d^(3/2)))² + V L / (N d³) + L² V / (N d⁴) over the
     tokens; over instances the trigger also meets V L / (N d²). The gains of an MLP are `drift` of
@@ -146,7 +152,7 @@ def mlp_noise(
     pull: Any,
     scatter: Any,
 ) -> Spread:
-    """Return the noise that a finite number m of random units adds. Equation (32).
+    """Return the noise that a finite number m of random units adds. See eq:score-mlp.
 
     `pull` is the gain with which the mean of the hidden weights enters every gradient, `scatter`
     that of the noise of one unit. In addition the other noises grow by 1 + d/m.
@@ -186,7 +192,7 @@ def score_variance(scores: AttentionScores) -> Array:
 
 
 class Gains(NamedTuple):
-    """How an MLP changes the terms of attention alone, for which all are 1 or 0. Equation (25)."""
+    """How an MLP changes the terms of attention alone, for which all are 1 or 0. See eq:gains."""
 
     signal: Array
     drift: Array
@@ -231,7 +237,9 @@ def gains(s: ProblemArrays, h: Means) -> Gains:
 
 
 def _tokens_cumulant(s: ProblemArrays, g: Gains, order: int) -> Array:
-    """Return the skew of tokens twice in a sample, or marked in two: most are neither. (31c)
+    """Return the skew of tokens twice in a sample, or marked in two: most are neither.
+
+    See eq:score-skew.
 
     E (m (m - 1) / 2)^order is μ²/2 (1 + 8μ + …) for order 3 and μ²/2 (1 + 26μ + …) for 4, if m is
     Poisson of mean μ: what is there three times makes three pairs.

@@ -2,7 +2,7 @@
 
 With N < V most labels have no sample in the memory, a few have one, and fewer have two. Their
 logits are not one Gaussian but a mixture. One that met the token asked for as a distractor is as
-strong as the right one. Equation (40) counts such classes of rivals one by one.
+strong as the right one. eq:few-samples counts such classes of rivals one by one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ def poisson(number: Array, mean: Array) -> Array:
 def few_samples_accuracy(
     s: ProblemArrays, readout: Readout, stored: Storage, noise: ReadNoise
 ) -> Array:
-    """The probability that the right label has the highest logit, for few samples. (40)"""
+    """The probability that the right label has the highest logit, for few samples.
+
+    See eq:few-samples.
+    """
     accuracy = np.empty_like(s.vocab)
     for classes, chosen in ((_FEWER, s.per_token < 1), (_MORE, s.per_token >= 1)):
         rows = np.flatnonzero(chosen)
@@ -103,7 +106,9 @@ def _accuracy(
 
 
 def from_sphere(coordinate: Array, dim: Array) -> Array:
-    """The inverse of `on_sphere`: a normal quantile from that of the sphere. (35)
+    """The inverse of `on_sphere`: a normal quantile from that of the sphere.
+
+    See eq:sphere-quantile.
 
     >>> from_sphere(np.array(2.9296), np.array(64.0)).round(3)
     np.float64(3.0)

@@ -3,7 +3,8 @@
 A hidden unit with weights w ~ N(0, I) receives w·x, a Gaussian number of standard deviation |x|.
 The theory needs only moments of φ(r g), g ~ N(0, 1), of an activation φ. The main ones are its
 coefficients a_j(r) = E φ(r g) h_j(g) on the normalised Hermite polynomials h_j. The kernel of two
-inputs with overlap ρ is Σ_j a_j(r) a_j(r') ρ^j. See equations (10) and (11) of docs/theory.md.
+inputs with overlap ρ is Σ_j a_j(r) a_j(r') ρ^j. docs/derivation.md has them as
+eq:kernel and eq:kernel-slopes.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A memory stores u_π(v) against the features of token v, V facts in one matrix. Asked for a token, it
 gives the right label a signal and every label noise. All functions give the variance of a wrong
-label's logit in units of the signal of a fact seen as often as the average. Each is a theorem as a
-function: arguments broadcast, and the equation it stands for is in docs/theory.md.
+label's logit in units of the signal of a fact seen as often as the average. Each is an equation
+as a function: arguments broadcast, and docs/derivation.md derives it under the label given here.
 
 All noise reaches a label in two ways. One is the label's own stored item; the other is the overlap
 of its output with all others, V/d times as much. Hence the factor 1 + V/d.
@@ -25,7 +25,7 @@ from recallscope.theory.problem_arrays import Array, ProblemArrays
 
 
 def interference(vocab: Any, samples: Any, dim: Any, gain: Any = 1.0) -> Array:
-    """Superposition: V associations are stored in d² numbers. Equation (14).
+    """Superposition: V associations are stored in d² numbers. See eq:interference.
 
     (1 + V/N) (1 + V/d) / d, times the squared fraction of the kernel's signal that is linear
     (`gain`, 1 for attention alone). It stays in the population, N = ∞.
@@ -38,7 +38,9 @@ def interference(vocab: Any, samples: Any, dim: Any, gain: Any = 1.0) -> Array:
 
 
 def kernel_interference(vocab: Any, samples: Any, dim: Any, variance: Any) -> Array:
-    """The same through the curved part of a kernel: (1 + V/N) (1 + V/d) `variance`. Equation (15).
+    """The same through the curved part of a kernel: (1 + V/N) (1 + V/d) `variance`.
+
+    See eq:kernel-interference.
 
     `variance` is that of the curved part over two tokens, in units of the squared signal.
 
@@ -50,7 +52,7 @@ def kernel_interference(vocab: Any, samples: Any, dim: Any, variance: Any) -> Ar
 
 
 def gradient_noise(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 1.0) -> Array:
-    """Distractors that happened to occur with a label: (L - 1) (1 + V/d)² / N. Equation (16).
+    """Distractors that happened to occur with a label: (L - 1) (1 + V/d)² / N. See eq:first-noise.
 
     Only the first gradient has it: once attention finds the trigger, distractors are not read.
 
@@ -62,7 +64,9 @@ def gradient_noise(vocab: Any, samples: Any, dim: Any, length: Any, gain: Any = 
 
 
 def mean_bias(vocab: Any, samples: Any, dim: Any, ratio: Any) -> Array:
-    """The common part of reads, times the label imbalance: `ratio`² (1 + V/d) V/N. Equation (17).
+    """The common part of reads, times the label imbalance: `ratio`² (1 + V/d) V/N.
+
+    See eq:read-bias.
 
     `ratio` is the part of a read common to all tokens, over the signal. It is 1 when the trigger is
     in the values of attention alone, κ̄/S for an MLP.
@@ -75,7 +79,7 @@ def mean_bias(vocab: Any, samples: Any, dim: Any, ratio: Any) -> Array:
 
 
 def sampling(vocab: Any, samples: Any, ratio: Any = 0.0) -> Array:
-    """A batch shows the facts unevenly: (1 + `ratio`)² V/N, of the right label. Equation (23).
+    """A batch shows the facts unevenly: (1 + `ratio`)² V/N, of the right label. See eq:sampling.
 
     >>> sampling(512, 8192)
     np.float64(0.0625)
@@ -85,7 +89,9 @@ def sampling(vocab: Any, samples: Any, ratio: Any = 0.0) -> Array:
 
 
 def mlp_noise(vocab: Any, samples: Any, dim: Any, width: Any, variance: Any) -> Array:
-    """A kernel of m random units is not its expectation: `variance` (1 + V/N)(1 + V/d) / m. (18)
+    """A kernel of m random units is not its expectation: `variance` (1 + V/N)(1 + V/d) / m.
+
+    See eq:read-mlp.
 
     `variance` is m times that of the kernel of two tokens, in units of the squared signal.
 
@@ -207,7 +213,7 @@ def _constants(s: ProblemArrays, constants: Callable[[str], Any]) -> dict[str, A
 
 
 def _plain_items(s: ProblemArrays) -> dict[str, Array]:
-    """Return the kernel of two tokens of length 1 through the features. Equation (12)."""
+    """Return the kernel of two tokens of length 1 through the features. See eq:token-kernel."""
     c = _constants(s, hermite.unit_constants)
     a = c["coefficients"]
     overlap2 = 1 / s.effective_dim
@@ -256,7 +262,7 @@ def _plain_items(s: ProblemArrays) -> dict[str, Array]:
 
 
 def _marked_items(s: ProblemArrays) -> dict[str, Array]:
-    """The same for tokens that carry the trigger. Equation (13)."""
+    """The same for tokens that carry the trigger. See eq:marked-kernel."""
     c = _constants(s, hermite.marked_constants)
     signal = c["square"] - c["mean"]
     by_trigger = c["overlap_slope"] + 2 * c["length_slope"]
@@ -279,7 +285,7 @@ def _marked_items(s: ProblemArrays) -> dict[str, Array]:
 
 
 class Means(NamedTuple):
-    """The mean of a sequence's values, which uniform attention reads. Equation (19)."""
+    """The mean of a sequence's values, which uniform attention reads. See eq:sequence-mean."""
 
     square: Array  # its squared length r²
     shared: Array  # the squared length of the common part of all sequences
@@ -306,7 +312,7 @@ def means(s: ProblemArrays) -> Means:
 
 
 def first_gradient_readout(s: ProblemArrays, h: Means) -> Readout:
-    """The first gradient, asked for a bare token. Equations (20) to (22)."""
+    """The first gradient, asked for a bare token. See eq:first-signal to eq:first-bias."""
     c = _constants(s, hermite.unit_constants)
     bare, stored = c["coefficients"], h.moments.coefficients
     V, N, L, d, m = s.vocab, s.samples, s.length, s.effective_dim, s.width

@@ -85,7 +85,7 @@ def three_steps(
 def _attention(
     facts: UnequalFacts, samples: float, length: int, random: np.random.Generator
 ) -> _Attention:
-    """The first two steps. Equations (41) and (42)."""
+    """The first two steps. See eq:unequal-first and eq:unequal-attention."""
     N, L, V = samples, float(length), len(facts.marked)
     others, q = L - 1, facts.outputs
     seen = facts.marked

@@ -1,6 +1,6 @@
 // From signal and noise to a probability: attention, recall and first-gradient accuracy.
 //
-// All three use equation (34): a right answer beats the highest of many wrong ones with scores u·g
+// All three use eq:threshold: a right answer beats the highest of many wrong ones with scores u·g
 // for random directions u.
 
 import { fewSamplesAccuracy } from "./few_samples.js";
@@ -69,14 +69,14 @@ export function highestOf(count) {
   return found;
 }
 
-/** The quantile of √d times a coordinate of the unit sphere, from that of a normal. (35) */
+/** The quantile of √d times a coordinate of the unit sphere, from that of a normal. See eq:sphere-quantile. */
 function onSphere(normal, dim) {
   const freedom = Math.max(dim - 1, 0.5);
   const stretched = (normal * (8 * freedom + 3)) / (8 * freedom + 1);
   return Math.sign(normal) * Math.sqrt(dim * -Math.expm1(-(stretched ** 2) / freedom));
 }
 
-/** What skewness and kurtosis add to a normal quantile. Equation (38). */
+/** What skewness and kurtosis add to a normal quantile. eq:tail-shift. */
 function tailShift(normal, skewness, kurtosis) {
   const skew = Math.min(Math.max(skewness, 1e-6), 10);
   const cube = 1 + (skew * normal) / 6 - skew ** 2 / 36;
@@ -148,7 +148,7 @@ function triggerScores(s, scores) {
   return { score, weight };
 }
 
-/** The probability that the marked position has the highest attention score. Equation (36). */
+/** The probability that the marked position has the highest attention score. eq:attention. */
 function attentionAccuracy(s, { won, weight }) {
   if (s.L === 1) return 1; // no noise
   let found = 0;
@@ -163,7 +163,7 @@ const STRENGTHS = LEVEL_WEIGHTS.map((_, i) =>
   Math.min(LEVEL_WEIGHTS.slice(0, i + 1).reduce((sum, w) => sum + w, 0), 1),
 );
 
-/** The probability that the trigger is found and its fact read. Equations (37a) to (37d). */
+/** The probability that the trigger is found and its fact read. eq:partial-strength to eq:partial-recall. */
 function partlyRead(s, readout, { won, highest, weight }) {
   // Samples that miss the trigger read the highest token present, the same few again and again.
   const present = differentRivals(s) / s.V;
@@ -219,7 +219,7 @@ function partlyRead(s, readout, { won, highest, weight }) {
 /** Where whole counts compete, and no noise. */
 const counted = (s) => s.orthogonal && s.m === Infinity;
 
-/** The probability that the right label has the highest logit. Equations (34) and (37). */
+/** The probability that the right label has the highest logit. eq:threshold and eq:read. */
 function readAccuracy(s, readout, stored, thirdStep) {
   if (counted(s)) return orthogonalAccuracy(s, thirdStep);
   const noise = readNoise(s, readout, stored);
@@ -256,7 +256,7 @@ function readNoise(s, readout, stored) {
   const across = Math.max(common * (1 - 1 / d) + own, 1e-100);
   const cumulants = ownCumulants(readout, stored, few);
   // A label's own item is part of what it is compared with: the logits of V labels in d dimensions
-  // lean on each other as if there were fewer dimensions. Equation (35a).
+  // lean on each other as if there were fewer dimensions. eq:logit-correlation.
   const lean = 1 / (1 / d + (s.orthogonal ? 1 / V : (2 + c4 / c2 ** 2) / (V + d)));
   const normal = highestOf(V - 1);
   const highest = [0, 0, 0];

@@ -3,22 +3,22 @@
 // Scores are in units of the signal that an ideal first step would give the trigger, 1/(V L²). Each
 // noise has two variances: of the score over the tokens, and of the trigger's score over instances.
 
-/** Moments of the spectrum of the tokens' overlaps, tr K^j / V, by Marchenko and Pastur. (24) */
+/** Moments of the spectrum of the tokens' overlaps, tr K^j / V, by Marchenko and Pastur. See eq:overlap-moments. */
 function crowd(V, d) {
   const c = V / d;
   return { second: 1 + c, third: 1 + 3 * c + c ** 2, fourth: 1 + 6 * c + 6 * c ** 2 + c ** 3 };
 }
 
-/** The signal a trigger in the values adds: each sample remembers its own. Equation (26). */
+/** The signal a trigger in the values adds: each sample remembers its own. eq:memorisation. */
 const memorisation = (V, N, d, L, gain) => (gain * (1 - 1 / L) * V) / N * (1 + (L - 1) / d);
 
-/** A token overlaps the trigger by 1/√d and takes that fraction of its score. Equation (27). */
+/** A token overlaps the trigger by 1/√d and takes that fraction of its score. eq:cross-talk. */
 export const crossTalk = (signal, d) => signal ** 2 / d;
 
 /** How many of L overlaps with the mean of a sequence fluctuate; all, if lengths do too. */
 const fluctuating = (L, lengths) => (lengths ? L : Math.max(L - 2, 0));
 
-/** The mean token, which every sample pulls attention towards. Equation (28). */
+/** The mean token, which every sample pulls attention towards. eq:score-bias. */
 function meanBias(V, N, d, L, gain, lengths) {
   const c = V / d;
   const pull = ((gain * (L - 1) * fluctuating(L, lengths)) / (N * V)) ** 2;
@@ -26,7 +26,7 @@ function meanBias(V, N, d, L, gain, lengths) {
   return { tokens: pull * (c + 3 * c ** 2 + c ** 3), trigger: pull * c ** 2 * (1 + c) };
 }
 
-/** What labels and distractors that met by chance do to the scores. Equations (29) to (31b). */
+/** What labels and distractors that met by chance do to the scores. eq:score-labels to eq:score-marked. */
 function gradientNoise(V, N, d, L, gains, stretch, lengths) {
   const overlaps = crowd(V, d);
   const c = V / d;
@@ -63,7 +63,7 @@ function gradientNoise(V, N, d, L, gains, stretch, lengths) {
   };
 }
 
-/** What m random units add by not being infinitely many. Equation (32). */
+/** What m random units add by not being infinitely many. eq:score-mlp. */
 function mlpNoise(V, N, d, L, m, pull, scatter) {
   const overlaps = crowd(V, d);
   const c = V / d;
@@ -81,7 +81,7 @@ function mlpNoise(V, N, d, L, m, pull, scatter) {
   };
 }
 
-/** How an MLP bends the terms of attention alone, for which all are 1 or 0. Equation (25). */
+/** How an MLP bends the terms of attention alone, for which all are 1 or 0. eq:gains. */
 function gainsOf(s, h) {
   const a = h.moments.coefficients;
   const root = Math.sqrt(h.square);
@@ -120,7 +120,7 @@ function gainsOf(s, h) {
   };
 }
 
-/** What tokens have that are twice in a sample, or marked in two: most have neither. (31c) */
+/** What tokens have that are twice in a sample, or marked in two: most have neither. See eq:score-skew. */
 function tokensCumulant(s, g, order) {
   const { V, N, L } = s;
   const triples = order === 3 ? 8 : 26;

@@ -1,7 +1,7 @@
 // Reading a memory of few samples: labels differ by how often they were seen at all.
 //
 // With N < V most labels have no sample in the memory, a few have one, and fewer have two. Their
-// logits are not one Gaussian but a mixture. Equation (40) counts such classes of rivals one by one.
+// logits are not one Gaussian but a mixture. eq:few-samples counts such classes of rivals one by one.
 
 import { ndtr, ndtri, poisson } from "./special.js";
 
@@ -17,7 +17,7 @@ function grid(seen, met, points) {
   return { seen, met, deviates };
 }
 
-/** The probability that the right label has the highest logit, for few samples. (40) */
+/** The probability that the right label has the highest logit, for few samples. See eq:few-samples. */
 export function fewSamplesAccuracy(s, readout, stored, noise) {
   const classes = s.perToken < 1 ? FEWER : MORE;
   const rate = s.N / s.V;
@@ -53,7 +53,7 @@ export function fewSamplesAccuracy(s, readout, stored, noise) {
 function winsOver({ number, level, own }, s, dim, signal, deviation, others, deviates, farAbove) {
   const across = others * (1 - 1 / s.d) + 1e-300;
   const lean = s.orthogonal ? 0 : 1 / s.d;
-  // From a coordinate of the sphere to a normal quantile: equation (35), inverted.
+  // From a coordinate of the sphere to a normal quantile: eq:sphere-quantile, inverted.
   const freedom = Math.max(dim - 1, 0.5);
   const stretch = (8 * freedom + 1) / (8 * freedom + 3);
   let wins = 0;

@@ -2,7 +2,7 @@
 //
 // A hidden unit with weights w ~ N(0, I) receives w·x, a normal number of standard deviation |x|.
 // What the theory needs of an activation φ are moments of φ(r g), foremost its coefficients a_j(r) =
-// E φ(r g) h_j(g). Equations (10) and (11).
+// E φ(r g) h_j(g). eq:kernel and eq:kernel-slopes.
 
 import { hermitePolynomials, legendre } from "./quadrature.js";
 import { density, ndtr } from "./special.js";

@@ -1,4 +1,4 @@
-// Attention alone over orthogonal embeddings: whole counts compete, ties are shared. Equation (39).
+// Attention alone over orthogonal embeddings: whole counts compete, ties are shared. eq:orthogonal.
 
 import { pdtr } from "./special.js";
 

@@ -6,22 +6,22 @@
 
 import { features, markedConstants, unitConstants } from "./hermite.js";
 
-/** Superposition: V associations share d² numbers. Equation (14). */
+/** Superposition: V associations share d² numbers. eq:interference. */
 export const interference = (V, N, d, gain = 1) => (gain * (1 + V / N) * (1 + V / d)) / d;
 
-/** The same through the curved part of a kernel. Equation (15). */
+/** The same through the curved part of a kernel. eq:kernel-interference. */
 const kernelInterference = (V, N, d, variance) => variance * (1 + V / N) * (1 + V / d);
 
-/** Distractors that happened to occur with a label; in the first gradient only. Equation (16). */
+/** Distractors that happened to occur with a label; in the first gradient only. eq:first-noise. */
 export const gradientNoise = (V, N, d, L, gain = 1) => (gain * (L - 1) * (1 + V / d) ** 2) / N;
 
-/** What all reads share, times the label imbalance. Equation (17). */
+/** What all reads share, times the label imbalance. eq:read-bias. */
 const meanBias = (V, N, d, ratio) => (ratio ** 2 * (1 + V / d) * V) / N;
 
-/** A batch shows the facts unevenly; this moves the right label. Equation (23). */
+/** A batch shows the facts unevenly; this moves the right label. eq:sampling. */
 export const sampling = (V, N, ratio = 0) => ((1 + ratio) ** 2 * V) / N;
 
-/** A kernel of m random units is not its expectation. Equation (18). */
+/** A kernel of m random units is not its expectation. eq:read-mlp. */
 const mlpNoise = (V, N, d, m, variance) => (variance * (1 + V / N) * (1 + V / d)) / m;
 
 /** The sum of all terms of a stage. */
@@ -54,7 +54,7 @@ export function recallReadout(s) {
   };
 }
 
-/** What two tokens of length 1 do to each other through the features. Equation (12). */
+/** What two tokens of length 1 do to each other through the features. eq:token-kernel. */
 function plainItems(s) {
   const c = unitConstants(s.activation);
   const a = c.coefficients;
@@ -103,7 +103,7 @@ function plainItems(s) {
   };
 }
 
-/** The same for tokens that carry the trigger. Equation (13). */
+/** The same for tokens that carry the trigger. eq:marked-kernel. */
 function markedItems(s) {
   const c = markedConstants(s.activation);
   const signal = c.square - c.mean;
@@ -123,7 +123,7 @@ function markedItems(s) {
   };
 }
 
-/** The mean of a sequence's values, which uniform attention reads. Equation (19). */
+/** The mean of a sequence's values, which uniform attention reads. eq:sequence-mean. */
 export function means(s) {
   const mark = s.marked ? 1 / s.L : 0;
   // V tokens have a mean of squared length 1/V, which no sequence escapes.
@@ -132,7 +132,7 @@ export function means(s) {
   return { square, shared, moments: features(s.activation, Math.sqrt(square)) };
 }
 
-/** The first gradient, asked for a bare token. Equations (20) to (22). */
+/** The first gradient, asked for a bare token. eq:first-signal to eq:first-bias. */
 export function firstGradientReadout(s, h) {
   const c = unitConstants(s.activation);
   const asked = c.coefficients;
