@@ -1,7 +1,7 @@
 """LaTeX in the pages becomes MathML when the site is built, so no script has to draw it.
 
 An extension of Python-Markdown: `$…$` within a line, and paragraphs that are one `$$…$$`. Their
-`\\tag{…}` is set at the right.
+`\\tag{…}` is set at the right, and is an anchor: a link to `#eq:…` leads to it.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ class _Display(BlockProcessor):
         number = f"<span>({escape(tag[1])})</span>" if tag else ""
         formula = mathml(_TAG.sub("", latex), "block")
         place = ElementTree.SubElement(parent, "div", {"class": "formula", "tabindex": "0"})
+        if tag:
+            place.set("id", f"eq:{tag[1]}")
         place.text = self.parser.md.htmlStash.store(formula + number)
 
 
