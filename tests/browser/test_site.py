@@ -142,6 +142,14 @@ def test_formulas_are_drawn(pages):
         assert "\\" not in prose, path.name
 
 
+@pytest.mark.parametrize("width", [1000, 1300])
+def test_formulas_of_the_derivation_are_not_cut_off(site, width):
+    wider = "all => all.filter(each => each.scrollWidth > each.clientWidth).map(each => each.id)"
+    with browser() as chromium:
+        tab = open_tab(chromium, (site / "derivation.html").as_uri(), width)
+        assert tab.page.eval_on_selector_all(".formula", wider) == []
+
+
 SCHEMES = ("light", "dark")
 
 

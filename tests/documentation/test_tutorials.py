@@ -21,12 +21,13 @@ PAGES = [
             "tables",
             "setting",
             "theory",
+            "derivation",
             "performance",
         )
     ),
 ]
 
-FAST = ("quickstart", "embedding-matrix", "setting")
+FAST = ("quickstart", "embedding-matrix", "setting", "derivation")
 """Run on every change, as the README is; the slow lane runs every block of every page."""
 
 EVERY_PAGE = [
