@@ -163,7 +163,7 @@ def attention_accuracy(s: ProblemArrays, contest: Contest) -> Array:
     return np.where(s.length == 1, 1.0, np.minimum(accuracy, 1.0))
 
 
-def _different_rivals(s: ProblemArrays) -> Array:
+def different_rivals(s: ProblemArrays) -> Array:
     """Some of the L - 1 distractors are the same token; only different ones compete.
 
     See eq:attention.
@@ -174,7 +174,7 @@ def _different_rivals(s: ProblemArrays) -> Array:
 def _contest(s: ProblemArrays, scores: AttentionScores) -> Contest:
     noise = total(scores.terms)[..., None, None]  # σ₀² of eq:attention
     d = s.effective_dim[..., None, None]
-    normal = highest_of(_different_rivals(s))[..., None, :]
+    normal = highest_of(different_rivals(s))[..., None, :]
     highest = np.where(  # eq:sphere-quantile
         s.gaussian[..., None, None], normal, on_sphere(normal, s.dim[..., None, None])
     )
@@ -222,7 +222,7 @@ def _partly_read(s: ProblemArrays, readout: Readout, contest: Contest) -> Float[
     attended = mean * contest.weight
     instances = attended / attended.sum(axis=1, keepdims=True)
     # Samples that miss the trigger read the highest token present, the same few again and again.
-    present = (_different_rivals(s) / s.vocab)[:, None]  # ε of eq:partial-strength
+    present = (different_rivals(s) / s.vocab)[:, None]  # ε of eq:partial-strength
     alike = np.where(s.marked[:, None], 0, present / (2 - present))  # ε/(2 - ε)
     moments = [  # eq:partial-strength
         (moment * instances).sum(axis=1)

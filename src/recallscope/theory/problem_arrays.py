@@ -15,7 +15,7 @@ from recallscope.problem.part import fields_of
 from recallscope.problem.problem import ACTIVATIONS, Problem
 
 Array = Float[np.ndarray, ...]
-_POPULATION = 1e100
+POPULATION = 1e100
 """Stands for the population, N = ∞: nothing of order 1/N is left, and no inf minus inf is met."""
 
 _ATTENTION_ALONE = ACTIVATIONS.index("identity")
@@ -102,7 +102,7 @@ def problem_arrays(
             ("width", np.inf if width is None else width, 1),
         )
     }
-    sizes["samples"] = np.minimum(sizes["samples"], _POPULATION)
+    sizes["samples"] = np.minimum(sizes["samples"], POPULATION)
     codes = _codes(activation)
     family = np.asarray(embedding)
     forms = np.empty(family.shape, dtype="U20")
