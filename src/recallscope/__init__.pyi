@@ -40,7 +40,6 @@ from .task.datasets import RecallStream as RecallStream
 from .task.kind import Task as Task
 from .task.recall import RecallTask as RecallTask
 from .task.recall import Samples as Samples
-from .theory.conditions import Conditions as Conditions
 from .theory.conditions import capacity as capacity
 from .theory.facts_held import facts_held as facts_held
 from .theory.law import Answer as Answer

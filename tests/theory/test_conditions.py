@@ -9,9 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from recallscope import Conditions, Problem, ProblemError, capacity, solve
+from recallscope import Problem, ProblemError, capacity, predict, solve
 from recallscope.theory.accuracy import analyse
 from recallscope.theory.conditions import (
+    Conditions,
     all_met,
     highest_rival,
     joint_scaling,
@@ -233,6 +234,26 @@ def test_rows_and_figure_have_every_condition():
     assert [row["factor"] for row in found.rows()] == [each.factor for each in found.conditions]
     assert {row["target"] for row in found.rows()} == {0.9}
     assert found.plot().axes
+
+
+def test_a_prediction_names_the_condition_that_is_met_least():
+    problem = Problem(vocab=512, samples=8192, dim=64, length=32)
+    least = capacity(problem).least
+    assert predict(problem).least_met == least
+    assert f"least met condition: {least.sentence}" in repr(predict(problem))
+
+
+@pytest.mark.parametrize("more", [{"learner": "adam"}, {"embedding": "orthogonal", "dim": 600}])
+def test_a_prediction_without_conditions_names_none(more):
+    problem = Problem(**{"vocab": 512, "samples": 8192, "dim": 64, "length": 32, **more})
+    assert predict(problem).least_met is None
+    assert "condition" not in repr(predict(problem))
+
+
+def test_a_sequence_of_one_token_asks_nothing_of_attention():
+    for target in (0.5, 0.99):
+        found = capacity(Problem(vocab=512, samples=8192, dim=64, length=1), target)
+        assert {each.stage for each in found.conditions} == {"recall"}
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,8 @@ def _print_prediction(prediction: Prediction) -> None:
         _print_noise(prediction.noise)
     if text := law.explain(prediction.problem, prediction):
         print(text)
+    if (least := prediction.least_met) is not None:
+        print(f"Least met condition for half of the facts: {least.sentence}.")
 
 
 def _interval(low: float, high: float) -> str:

@@ -119,7 +119,10 @@ def _attention_noises(s: ProblemArrays, scores: AttentionScores, target: float) 
     V, N, d, L = s.vocab, s.samples, s.effective_dim, s.length
     c, others, overlaps = V / d, L - 1, crowd(V, d)
     rivals = different_rivals(s)
-    both, own = threshold(rivals, target, _TWICE), threshold(rivals, target)
+    both, own = (
+        np.where(L == 1, 0.0, np.maximum(threshold(rivals, target, spread), 0.0))
+        for spread in (_TWICE, 1.0)
+    )
     # Too frequent labels pull their tokens, (29); two samples with a token in common, (30).
     labels = g.drift**2 * others**3 * (1 + c) * overlaps.fourth / (N * V) ** 2
     shared = (g.direct**2 + g.scatter) * L * others * (1 + c) ** 2 * (2 + c) / (N**2 * V)
@@ -134,12 +137,12 @@ def _attention_noises(s: ProblemArrays, scores: AttentionScores, target: float) 
         noises.append(("mlp_noise", few_units, scores.terms["mlp_noise"]))
     squared = np.where(L == 1, 1.0, scores.signal**2)
     found = [
-        _Noise("attention", term, power, variance / squared, np.maximum(both, 0))
+        _Noise("attention", term, power, variance / squared, both)
         for term, power, variance in noises
     ]
     # Cross-talk is in proportion to the trigger's score, whose fluctuation then cancels.
     crossing = POWERS["attention"]["cross_talk"][0]
-    return [*found, _Noise("attention", "cross_talk", crossing, 1 / d, np.maximum(own, 0))]
+    return [*found, _Noise("attention", "cross_talk", crossing, 1 / d, own)]
 
 
 def _recall_noises(s: ProblemArrays, readout: Readout, target: float) -> tuple[list[_Noise], Array]:
@@ -245,6 +248,11 @@ class Condition:
         """The noise and its stage, in words."""
         return f"{self.noise.replace('_', ' ')} of {self.stage}"
 
+    @property
+    def sentence(self) -> str:
+        """The condition, its source and how far it is met."""
+        return f"{self.inequality} ({self.source}): {self.factor:.3g} times what is needed"
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Conditions(Result):
@@ -289,11 +297,10 @@ class Conditions(Result):
         ]
 
     def _words(self) -> str:
-        least = self.least
         many = "no number of" if self.samples is None else f"{self.samples:.4g}"
         return (
             f"for recall {self.target:g} the least met of {len(self.conditions)} conditions is "
-            f"{least.inequality} ({least.source}): by a factor {least.factor:.3g}; {many} "
+            f"{self.least.sentence}; {many} "
             "samples meet all together"
         )
 
@@ -331,11 +338,25 @@ def capacity(problem: Problem, target: float = 0.5) -> Conditions:
         ProblemError: a target that is not between 0 and 1, or a problem without closed forms.
 
     >>> capacity(Problem(vocab=512, samples=8192, dim=64, length=32))
-    for recall 0.5 the least met of 6 conditions is d² / (1 + V/N) ≥ 11.4 V ...factor 0.66; ...
+    for recall 0.5 the least met of 6 conditions is d² / (1 + V/N) ≥ 11.4 V (...): 0.66 ...
     """
     check_target(target)
     if sentence := no_conditions(problem):
         raise ProblemError(sentence)
+    return Conditions(
+        problem=problem,
+        target=float(target),
+        conditions=conditions_of(problem, target),
+        samples=size_needed(problem, "samples", target),
+    )
+
+
+def conditions_of(problem: Problem, target: float = 0.5) -> list[Condition]:
+    """The conditions of a problem that has some, each by itself.
+
+    >>> [each.noise for each in conditions_of(Problem(vocab=512, samples=8192, dim=64, length=2))]
+    ['sampling', 'interference']
+    """
     s = arrays_of(problem)
     stages = _stages(s, target)
     seen = Condition(
@@ -347,11 +368,8 @@ def capacity(problem: Problem, target: float = 0.5) -> Conditions:
         factor=float(stages.samples[0]) if math.isfinite(problem.samples) else math.inf,
     )
     every = [_condition(s, noise) for noise in (*stages.attention, *stages.recall)]
-    found = [condition for condition in every if condition.constant > 0]  # others ask for nothing
-    samples = size_needed(problem, "samples", target)
-    return Conditions(
-        problem=problem, target=float(target), conditions=[seen, *found], samples=samples
-    )
+    # What asks for nothing is left out, as all of attention where a sequence has one rival.
+    return [seen, *(condition for condition in every if condition.constant > 0)]
 
 
 def no_conditions(problem: Problem) -> str | None:

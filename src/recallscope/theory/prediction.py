@@ -15,6 +15,7 @@ from recallscope.plot.result import Drawing, Result
 from recallscope.problem.problem import Problem
 from recallscope.problem.registry import part
 from recallscope.problem.rows import row_of
+from recallscope.theory.conditions import Condition, conditions_of, no_conditions
 from recallscope.theory.law import Answer, Law
 from recallscope.theory.recorded_error import RecordedError
 from recallscope.theory.scope import scope
@@ -85,6 +86,18 @@ class Prediction(Result, Answer):
     def first_gradient_accuracy(self) -> float | None:
         """How often the label is right after the first step alone."""
         return self.accuracies.get("first_gradient_accuracy")
+
+    @property
+    def least_met(self) -> Condition | None:
+        """The condition of `capacity` that is met least, for half of the facts after three steps.
+
+        >>> from recallscope import predict
+        >>> predict(Problem(vocab=512, samples=8192, dim=64, length=32)).least_met.inequality
+        'd² / (1 + V/N) ≥ 11.4 V'
+        """
+        if self.law != "three-step" or no_conditions(self.problem) is not None:
+            return None
+        return min(conditions_of(self.problem), key=lambda condition: condition.factor)
 
     @property
     def in_tested_range(self) -> bool:
@@ -197,6 +210,8 @@ class Prediction(Result, Answer):
         if self.dominant is not None:
             stage, term = (name.replace("_", " ") for name in self.dominant)
             sentence += f"; bottleneck: {term} of {stage}"
+        if (least := self.least_met) is not None:
+            sentence += f"; least met condition: {least.sentence}"
         return (
             f"{sentence}; extrapolated: {'; '.join(self.extrapolated)}"
             if self.extrapolated
