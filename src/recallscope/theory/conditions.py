@@ -26,7 +26,6 @@ from recallscope.problem.axes import axis_field
 from recallscope.problem.problem import Problem, smallest_dim
 from recallscope.theory.accuracy import different_rivals, on_sphere
 from recallscope.theory.attention_scores import (
-    AttentionScores,
     attention_scores,
     crowd,
     gains,
@@ -46,7 +45,9 @@ _LEVELS, _LEVEL_WEIGHTS = (_levels + 1) / 2, _weights / 2
 _SYMBOLS = ("V", "N", "d", "L", "m")
 _TWICE = math.sqrt(2)  # attention: the trigger's score fluctuates as the marked token's own does
 _ROUNDING = 1e-30  # a variance below this part of the signal's square is a rounding error
-_GRID, _ROUNDS = 200, 3  # a size is searched on a grid, and three times finer
+_HALVINGS = 40
+_NEARLY = 1 - 1e-9  # what one stage is asked for where the other leaves nothing to lose
+_GRID, _ROUNDS = 100, 4  # a size is searched on a grid, and on finer ones
 
 
 def highest_rival(rivals: Any, level: Any = 0.5) -> Array:
@@ -59,7 +60,20 @@ def highest_rival(rivals: Any, level: Any = 0.5) -> Array:
     return np.asarray(-ndtri(-np.expm1(np.log(level) / count)))
 
 
-def threshold(rivals: Any, target: float, spread: float = 1.0) -> Array:
+def won(rivals: Any, lead: Any, spread: Any = 1.0) -> Array:
+    """The probability that a right answer with this lead exceeds the highest of so many rivals.
+
+    In units of the rivals' standard deviation; its own is `spread`.
+
+    >>> won([1e3, 1e6], [3.24, 7.27]).round(2)
+    array([0.5 , 0.99])
+    """
+    lead, spread = np.asarray(lead)[..., None], np.asarray(spread)[..., None]
+    highest = highest_rival(np.asarray(rivals, dtype=float)[..., None], _LEVELS)
+    return np.asarray(ndtr((lead - highest) / spread) @ _LEVEL_WEIGHTS)
+
+
+def threshold(rivals: Any, target: Any, spread: float = 1.0) -> Array:
     """The standard deviations by which a right answer must lead for a probability of the target.
 
     It has to exceed the highest of so many rivals, and scatters itself, by `spread` of theirs.
@@ -68,14 +82,16 @@ def threshold(rivals: Any, target: float, spread: float = 1.0) -> Array:
     >>> threshold([1e3, 1e6], 0.5).round(2), threshold([1e3, 1e6], 0.99).round(2)
     (array([3.24, 4.86]), array([5.73, 7.27]))
     """
-    counts, place = np.unique(np.asarray(rivals, dtype=float), return_inverse=True)
-    highest = highest_rival(counts[:, None], _LEVELS)
+    rivals, target = np.broadcast_arrays(np.asarray(rivals, dtype=float), target)
+    (counts, targets), place = np.unique(
+        [rivals.ravel(), target.ravel()], axis=1, return_inverse=True
+    )
     low, high = np.full(counts.shape, -50.0), np.full(counts.shape, 50.0)
-    for _ in range(60):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        reached = ndtr((middle[:, None] - highest) / spread) @ _LEVEL_WEIGHTS >= target
+        reached = won(counts, middle, spread) >= targets
         low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-    return np.asarray(high[place].reshape(np.shape(rivals)))
+    return np.asarray(high[place].reshape(rivals.shape))
 
 
 class _Noise(NamedTuple):
@@ -93,29 +109,10 @@ class _Noise(NamedTuple):
         return self.stage == "recall" and self.exponents[1] == 0
 
 
-class _Stages(NamedTuple):
-    """Noises of attention and of recall, and what stands against them."""
-
-    attention: list[_Noise]
-    recall: list[_Noise]
-    excess: Array  # of all noises of attention together: at most 1 if it finds the trigger
-    lead: Array  # that noise and sampling take from a fact's logit: at most 1 if it is read
-    samples: Array  # N over what shows enough of the facts
-
-
-def _stages(s: ProblemArrays, target: float) -> _Stages:
-    h = means(s)
-    scores, readout = attention_scores(s, h), recall_readout(s)
-    attention = _attention_noises(s, scores, target)
-    excess = sum(noise.variance * noise.deviations**2 for noise in attention)
-    recall, lead = _recall_noises(s, readout, target)
-    seen = s.samples / (s.vocab * -math.log1p(-target))
-    return _Stages(attention, recall, np.where(s.length == 1, 0.0, excess), lead, seen)
-
-
-def _attention_noises(s: ProblemArrays, scores: AttentionScores, target: float) -> list[_Noise]:
+def _attention_noises(s: ProblemArrays, target: float) -> list[_Noise]:
     """Leading noises of the tokens' scores; rivals are the different tokens of a sequence."""
-    g = gains(s, means(s))
+    h = means(s)
+    g, scores = gains(s, h), attention_scores(s, h)
     V, N, d, L = s.vocab, s.samples, s.effective_dim, s.length
     c, others, overlaps = V / d, L - 1, crowd(V, d)
     rivals = different_rivals(s)
@@ -145,40 +142,67 @@ def _attention_noises(s: ProblemArrays, scores: AttentionScores, target: float) 
     return [*found, _Noise("attention", "cross_talk", crossing, 1 / d, own)]
 
 
-def _recall_noises(s: ProblemArrays, readout: Readout, target: float) -> tuple[list[_Noise], Array]:
-    """Noises of logits, and what they and uneven counts take from a lead of 1 together."""
+def _attention_accuracy(s: ProblemArrays, noises: Sequence[_Noise]) -> Array:
+    """How often the trigger is found against all noises of attention, whose variances add."""
+    *others, cross_talk = (noise.variance for noise in noises)
+    drawn = sum(others)
+    spread = np.sqrt(1 + drawn / (drawn + cross_talk))
+    found = won(different_rivals(s), 1 / np.sqrt(drawn + cross_talk), spread)
+    return np.where(s.length == 1, 1.0, found)
+
+
+def _read(s: ProblemArrays, target: Any) -> tuple[Array, Array]:
+    """The highest wrong logit, and how much the right one has to exceed it by, per noise."""
     V, d = s.vocab, s.effective_dim
     normal = highest_rival(V - 1)
     highest = np.where(s.gaussian | s.orthogonal, normal, on_sphere(normal, s.dim))
     # A wrong label's output overlaps the right one's: (34).
     highest = highest / np.sqrt(np.maximum(1 - highest**2 / d, 1e-9))
     # The right label is disturbed through other labels' outputs alone, V/d of 1 + V/d.
-    right = (threshold(V - 1, target) - normal) * np.sqrt(V / (V + d))
-    terms = {name: value for name, value in readout.terms.items() if np.any(value > _ROUNDING)}
-    noises = [
-        _Noise("recall", name, POWERS["recall"][name][0], value, highest + right)
-        for name, value in terms.items()
+    return highest, (threshold(V - 1, target) - normal) * np.sqrt(V / (V + d))
+
+
+def _terms(readout: Readout) -> dict[str, Array]:
+    return {name: value for name, value in readout.terms.items() if np.any(value > _ROUNDING)}
+
+
+def _recall_noises(s: ProblemArrays, target: float) -> list[_Noise]:
+    """Noises of logits."""
+    deviations = sum(_read(s, target))
+    return [
+        _Noise("recall", name, POWERS["recall"][name][0], value, np.asarray(deviations))
+        for name, value in _terms(recall_readout(s)).items()
     ]
-    deviation, few = np.sqrt(total(terms)), V / s.samples
-    z, signal = float(ndtri(target)), 1 + readout.bias
+
+
+def _all_read(s: ProblemArrays, target: Array) -> Array:
+    """Whether facts are seen and read often enough, against all noises and uneven counts."""
+    readout, few = recall_readout(s), s.vocab / s.samples
+    highest, right = _read(s, target)
+    deviation, z, signal = np.sqrt(total(_terms(readout))), ndtri(target), 1 + readout.bias
     uneven = z**2 * (signal**2 * few + readout.token_variance)
-    lead = highest * deviation + math.copysign(1, z) * np.sqrt((right * deviation) ** 2 + uneven)
+    lead = highest * deviation + np.sign(z) * np.sqrt((right * deviation) ** 2 + uneven)
     # Poisson counts are skewed: their median is below their mean.
-    return noises, lead - (z**2 - 1) * signal * few / 6
+    lead = lead - (z**2 - 1) * signal * few / 6
+    return np.asarray((lead <= 1) & (s.samples >= -s.vocab * np.log1p(-target)))
 
 
 def all_met(s: ProblemArrays, target: float = 0.5, together: bool = True) -> Array:
-    """Whether all conditions hold: together, as variances of a stage add, or each by itself.
+    """Whether all conditions hold: together, or each by itself.
+
+    Together, variances of a stage add, and a recall of the target is the product of both stages.
 
     >>> from recallscope.theory.problem_arrays import problem_arrays
     >>> all_met(problem_arrays(vocab=512, samples=[1e3, 1e4], dim=96, length=16))
     array([False,  True])
     """
-    stages = _stages(s, target)
+    attention = _attention_noises(s, target)
     if together:
-        return (stages.excess <= 1) & (stages.lead <= 1) & (stages.samples >= 1)
-    met = stages.samples >= 1
-    for noise in (*stages.attention, *stages.recall):
+        found = _attention_accuracy(s, attention)
+        rest = np.clip(target / np.maximum(found, target), target, _NEARLY)
+        return np.asarray((found > target) & _all_read(s, rest))
+    met = s.samples >= -s.vocab * math.log1p(-target)
+    for noise in (*attention, *_recall_noises(s, target)):
         met &= noise.variance * noise.deviations**2 <= 1
     return met
 
@@ -358,16 +382,17 @@ def conditions_of(problem: Problem, target: float = 0.5) -> list[Condition]:
     ['sampling', 'interference']
     """
     s = arrays_of(problem)
-    stages = _stages(s, target)
+    enough = -math.log1p(-target)
     seen = Condition(
         stage="recall",
         noise="sampling",
         product="N",
         against="V",
-        constant=-math.log1p(-target),
-        factor=float(stages.samples[0]) if math.isfinite(problem.samples) else math.inf,
+        constant=enough,
+        factor=problem.samples / problem.vocab / enough,
     )
-    every = [_condition(s, noise) for noise in (*stages.attention, *stages.recall)]
+    noises = (*_attention_noises(s, target), *_recall_noises(s, target))
+    every = [_condition(s, noise) for noise in noises]
     # What asks for nothing is left out, as all of attention where a sequence has one rival.
     return [seen, *(condition for condition in every if condition.constant > 0)]
 
@@ -422,7 +447,7 @@ def one_line(problem: Problem, target: float = 0.5) -> float | None:
 
     >>> problem = Problem(vocab=10**6, samples=1, dim=6000, length=10**5)
     >>> f"{one_line(problem):.3g}, {size_needed(problem, 'samples'):.3g}"
-    '9.42e+07, 9.52e+07'
+    '9.42e+07, 1.04e+08'
     """
     s = arrays_of(problem.replace(samples=problem.vocab))
     V, d, L, m = (float(field[0]) for field in (s.vocab, s.dim, s.length, s.width))
