@@ -120,7 +120,8 @@ def _attention_noises(s: ProblemArrays, target: float) -> list[_Noise]:
         np.where(L == 1, 0.0, np.maximum(threshold(rivals, target, spread), 0.0))
         for spread in (_TWICE, 1.0)
     )
-    # Too frequent labels pull their tokens, (29); two samples with a token in common, (30).
+    # Too frequent labels pull their tokens (eq:score-labels), and
+    # two samples with a token in common share noise (eq:score-shared).
     labels = g.drift**2 * others**3 * (1 + c) * overlaps.fourth / (N * V) ** 2
     shared = (g.direct**2 + g.scatter) * L * others * (1 + c) ** 2 * (2 + c) / (N**2 * V)
     first, second, *_ = POWERS["attention"]["gradient_noise"]
@@ -156,7 +157,7 @@ def _read(s: ProblemArrays, target: Any) -> tuple[Array, Array]:
     V, d = s.vocab, s.effective_dim
     normal = highest_rival(V - 1)
     highest = np.where(s.gaussian | s.orthogonal, normal, on_sphere(normal, s.dim))
-    # A wrong label's output overlaps the right one's: (34).
+    # A wrong label's output overlaps the right one's: eq:threshold.
     highest = highest / np.sqrt(np.maximum(1 - highest**2 / d, 1e-9))
     # The right label is disturbed through other labels' outputs alone, V/d of 1 + V/d.
     return highest, (threshold(V - 1, target) - normal) * np.sqrt(V / (V + d))
