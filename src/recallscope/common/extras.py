@@ -14,6 +14,8 @@ EXTRAS = {
     "ray": "ray",
     "transformers": "models",
     "peft": "models",
+    "accelerate": "teach",
+    "datasets": "teach",
 }
 """Optional packages and their extra; pyproject.toml has the same groups."""
 
