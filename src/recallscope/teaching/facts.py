@@ -145,7 +145,7 @@ class Facts:
         yield from rows_of_table(self.source, self.called, needed, optional)
 
     def _batches(self) -> Iterator[dict[str, list[Any]]]:
-        faults = _Faults(self.called)
+        faults = Faults(self.called)
         seen = _Seen()
         batch: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for line, row in self._rows():
@@ -160,7 +160,7 @@ class Facts:
         faults.end()
         yield batch
 
-    def _checked(self, line: int, row: dict[str, Any], faults: _Faults) -> tuple[Any, ...]:
+    def _checked(self, line: int, row: dict[str, Any], faults: Faults) -> tuple[Any, ...]:
         """The values of a fact in the order of the columns; faults are noted."""
         prompt, answer = row.get(self.prompt), row.get(self.answer)
         for name, value in ((self.prompt, prompt), (self.answer, answer)):
@@ -196,7 +196,7 @@ def _whole(count: object) -> int:
     return int(float(count)) if float(count).is_integer() else -1
 
 
-class _Faults:
+class Faults:
     """What is wrong, by sentence, and the lines where it is."""
 
     def __init__(self, called: str) -> None:
@@ -247,7 +247,7 @@ class _Seen:
         self._prompts.append(hash(prompt))
         self._answers.append(hash(answer))
 
-    def report(self, faults: _Faults) -> None:
+    def report(self, faults: Faults) -> None:
         """Note a fault for every prompt that was there before."""
         if not self._lines:
             return
