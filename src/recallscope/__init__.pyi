@@ -44,6 +44,7 @@ from .theory.conditions import capacity as capacity
 from .teaching.callback import RecallCallback as RecallCallback
 from .teaching.facts import Facts as Facts
 from .teaching.taught import Taught as Taught
+from .teaching.teach import teach as teach
 from .theory.facts_held import facts_held as facts_held
 from .theory.law import Answer as Answer
 from .theory.law import Given as Given

@@ -30,6 +30,7 @@ SHELL_TOO = {
     "fit": {"source"},  # scaling_from_rows
     "phase": {"source", "theory_only"},  # from_rows, phase_of_store; phase_map
     "plan": {"page"},
+    "teach": {"prompt", "answer", "test_prompt", "count", "chat"},  # Facts has these
     "sweep": {"dry_run", "file", "schema"},  # the file is `cells`
 }
 PYTHON_TOO = {
@@ -38,11 +39,12 @@ PYTHON_TOO = {
     "sweep": {
         *("cells", "engine", "dtype", "test_samples", "device", "time_limit", "memory_limit"),
     },
+    "teach": {"tokenizer"},  # of a model that is an object
     "ablate": {"embeddings"},  # own arrays are not ablated
 }
 COMMANDS = [
     *("run", "train", "predict", "solve", "bound", "check", "critical", "fit", "phase", "ablate"),
-    *("sweep", "explore", "plan"),
+    *("sweep", "explore", "plan", "teach"),
 ]
 
 

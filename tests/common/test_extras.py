@@ -58,6 +58,7 @@ HEAVY = [
     (["ablate", *WHOLE], "torch"),
     (["check"], "torch"),
     (["plan", "--d-model", "32", "--facts", "99", "--exposures", "9", "--verify"], "torch"),
+    (["teach", "facts.jsonl", "--model", "checkpoint"], "torch"),
     (["sweep", SWEEP, "--store", "facts"], "sweep"),
     (["records", "list", "--store", "facts"], "sweep"),
 ]

@@ -12,6 +12,7 @@ COMMANDS = {
     "plan": "Plan a training: recall of your facts, what limits it, and what to change.",
     "run": "Run one experiment at one or more seeds.",
     "train": "Train once, and watch attention and recall along the way.",
+    "teach": "Teach facts to a checkpoint, and report which of them it recalls.",
     "predict": "Predict the accuracies by a law, and explain them; exit 1 if no law applies.",
     "solve": "Find the size that reaches a target accuracy, all else given.",
     "bound": "Lower bound for estimators that see only the first gradient.",

@@ -16,6 +16,7 @@ EXTRAS = {
     "peft": "models",
     "accelerate": "teach",
     "datasets": "teach",
+    "gguf": "teach",
 }
 """Optional packages and their extra; pyproject.toml has the same groups."""
 

@@ -53,7 +53,7 @@ class HuggingFace(LanguageModel):
 
         problem = setup.problem
         load = bool(self.checkpoint) and torch.get_default_device().type != "meta"
-        with _quiet():
+        with quiet():
             model = _stock(problem, getattr(torch, setup.dtype), load)
         reads_last = "logits_to_keep" in inspect.signature(model.forward).parameters
         trained = with_low_rank(model, problem, "all-linear")
@@ -92,7 +92,7 @@ class HuggingFace(LanguageModel):
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without bars and warnings of transformers, about ids that no task here has."""
     with missing_explained():
         from transformers.utils import logging
@@ -128,7 +128,7 @@ def _stock(problem: Problem, dtype: Any, load: bool) -> Any:
 
 def save_weights(module: Any, folder: str) -> None:
     """Save a model that was trained here, as a checkpoint of others."""
-    with _quiet():
+    with quiet():
         module.model.save_pretrained(folder)
 
 
