@@ -40,11 +40,11 @@ from .task.datasets import RecallStream as RecallStream
 from .task.kind import Task as Task
 from .task.recall import RecallTask as RecallTask
 from .task.recall import Samples as Samples
-from .theory.conditions import capacity as capacity
 from .teaching.callback import RecallCallback as RecallCallback
 from .teaching.facts import Facts as Facts
 from .teaching.taught import Taught as Taught
 from .teaching.teach import teach as teach
+from .theory.conditions import capacity as capacity
 from .theory.facts_held import facts_held as facts_held
 from .theory.law import Answer as Answer
 from .theory.law import Given as Given
