@@ -190,6 +190,15 @@ def test_facts_are_stored_by_enough_numbers_only():
     assert joint_scaling(0.6, 0.1, width=0.5, biased=False).exponent == 1
 
 
+def test_a_mean_of_the_activation_asks_for_more():
+    for dim, length, width in ((0.6, 0.9, 0.5), (0.8, 0.3, 0.4), (0.9, 0.95, 0.2)):
+        wider = max(0, dim - width) / 2
+        shared = max(1, 0.5 + 2 * length - 1.5 * dim + wider)
+        asked = max(shared, 2 - dim, 1 + 1.5 * length - dim - width / 2)
+        assert joint_scaling(dim, length, width).exponent == pytest.approx(asked)
+        assert joint_scaling(dim, length, width, biased=False).exponent == pytest.approx(shared)
+
+
 @pytest.mark.parametrize(
     ("dim", "length", "mlp"),
     [

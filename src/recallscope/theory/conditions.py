@@ -45,6 +45,8 @@ _LEVELS, _LEVEL_WEIGHTS = (_levels + 1) / 2, _weights / 2
 _SYMBOLS = ("V", "N", "d", "L", "m")
 _TWICE = math.sqrt(2)  # attention: the trigger's score fluctuates as the marked token's own does
 _ROUNDING = 1e-30  # a variance below this part of the signal's square is a rounding error
+_OF_THE_MEAN = {("mean_bias", (2, -1, -1, 0, 0)), ("mlp_noise", (2, -2, -2, 3, -1))}
+"""Leading terms that an activation has only with its mean."""
 _HALVINGS = 40
 _NEARLY = 1 - 1e-9  # what one stage is asked for where the other leaves nothing to lose
 _GRID, _ROUNDS = 100, 4  # a size is searched on a grid, and on finer ones
@@ -494,7 +496,8 @@ def joint_scaling(
         dim: below 1.
         length: below 1.
         width: of the MLP; None for attention alone.
-        biased: whether the mean of the activation is not 0, as that of tanh is.
+        biased: True for ReLU, False for an odd activation such as tanh, which has no mean bias of
+            recall and less MLP noise of attention.
 
     >>> joint_scaling(dim=0.6, length=0.5), joint_scaling(dim=0.6, length=0.75)
     (JointScaling(exponent=1.0, condition='sampling'), JointScaling(exponent=1.1, ...))
@@ -511,7 +514,7 @@ def joint_scaling(
             for exponents in leading:
                 if width is None and exponents[-1]:
                     continue
-                if not biased and (stage, term) == ("recall", "mean_bias"):
+                if not biased and (term, tuple(exponents)) in _OF_THE_MEAN:
                     continue
                 grows = sum(map(operator.mul, exponents, powers))
                 samples = -exponents[1]
