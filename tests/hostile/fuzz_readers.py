@@ -352,6 +352,7 @@ def _results() -> list[bytes]:
         recallscope.predict(problem),
         recallscope.solve(problem, "dim"),
         recallscope.bound(problem),
+        recallscope.capacity(problem),
         recallscope.run(problem, seeds=2, **quick),
         recallscope.critical(problem, "dim", budget=8, **quick),
         recallscope.fit(problem, "samples", ["dim=8,16"], budget=8, **quick),
