@@ -57,8 +57,11 @@ def load_checkpoint(folder: str | Path, dtype: torch.dtype) -> tuple[Any, Any]:
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         why = " ".join(str(error).split())[:200]
         raise ProblemError(f"{called} cannot be loaded: {why}") from None
-    # Weights of GGUF are whole numbers in the file only; the Trainer refuses what is quantized.
-    model.is_quantized = False
+    if "gguf_file" in more:
+        # Weights are whole numbers in the file only; what is quantized is neither trained nor saved.
+        model.is_quantized, model.hf_quantizer = False, None
+        if hasattr(model.config, "quantization_config"):
+            del model.config.quantization_config
     return model, tokenizer
 
 
