@@ -58,7 +58,7 @@ def load_checkpoint(folder: str | Path, dtype: torch.dtype) -> tuple[Any, Any]:
         why = " ".join(str(error).split())[:200]
         raise ProblemError(f"{called} cannot be loaded: {why}") from None
     if "gguf_file" in more:
-        # Weights are whole numbers in the file only; what is quantized is neither trained nor saved.
+        # Weights are whole numbers in the file only. What is quantized is not trained or saved.
         model.is_quantized, model.hf_quantizer = False, None
         if hasattr(model.config, "quantization_config"):
             del model.config.quantization_config
