@@ -115,6 +115,40 @@ def test_a_killed_training_is_resumed_to_the_same_table(tmp_path, facts, checkpo
         teach(facts, checkpoint, folder=killed, **(HOW | {"rate": 2e-3}))
 
 
+TOGETHER = """
+import json, os, sys
+import datasets, torch
+from recallscope import teach
+
+datasets.config.HF_DATASETS_CACHE = sys.argv[3]
+torch.set_num_threads(1)
+taught = teach(sys.argv[1], sys.argv[2], progress=False, every=20, **json.loads(sys.argv[4]))
+with open(f"{sys.argv[3]}.{os.environ['RANK']}", "w") as file:
+    json.dump(taught.to_dict(), file)
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_recall_of_one(tmp_path, facts, checkpoint):
+    script = tmp_path / "together.py"
+    script.write_text(TOGETHER)
+    cache = tmp_path / "cache"
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+    given = [*map(str, (script, facts, checkpoint, cache)), json.dumps(HOW)]
+    done = subprocess.run([*launch, *given], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    first, second = (
+        Taught.from_dict(json.loads((tmp_path / f"cache.{rank}").read_text())) for rank in (0, 1)
+    )
+    one = teach(facts, checkpoint, every=20, **HOW)
+    for taught in (first, second):
+        assert (taught.facts, taught.batch, taught.steps) == (40, 10, 100)
+        assert len(taught.missing) == round(40 * (1 - taught.recall))
+        assert [look.recall for look in taught.looks] == pytest.approx(
+            [look.recall for look in one.looks], abs=0.1
+        )
+
+
 def test_a_loss_that_diverges_ends_with_a_sentence(facts, checkpoint):
     taught = teach(facts, checkpoint, **(HOW | {"rate": 30.0}))
     assert taught.status == "failed"

@@ -235,6 +235,7 @@ def _arguments(
         disable_tqdm=True,
         remove_unused_columns=False,
         dataloader_pin_memory=torch.cuda.is_available(),
+        ddp_find_unused_parameters=False,
     )
 
 
