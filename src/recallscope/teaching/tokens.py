@@ -116,8 +116,10 @@ def _tokenised(
     ]
     wholes = [prompt + answer for prompt, answer in zip(prompts, answers, strict=True)]
     special = not chat  # the template has written them
-    before = tokenizer(list(prompts), add_special_tokens=special)["input_ids"]
-    both = tokenizer(wholes, add_special_tokens=special)["input_ids"]
+    # Masks would take as long as the tokens.
+    alone = {"return_attention_mask": False, "return_token_type_ids": False}
+    before = tokenizer(list(prompts), add_special_tokens=special, **alone)["input_ids"]
+    both = tokenizer(wholes, add_special_tokens=special, **alone)["input_ids"]
     ends = {tokenizer.eos_token_id, tokenizer.sep_token_id} if special else set()
     for prompt, whole, answer in zip(before, both, answers, strict=True):
         while prompt and prompt[-1] in ends:  # of tokenizers that close every text
