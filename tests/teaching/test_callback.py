@@ -142,19 +142,32 @@ def test_a_resumed_training_has_the_same_table_of_facts(tmp_path, facts, tokeniz
         trained(tmp_path / "b", facts, tokenizer, other, resume=checkpoint, **how)
 
 
-def test_by_default_a_sample_is_looked_at_20_times(tmp_path, tokenizer):
+@pytest.fixture
+def many():
     rows = [
         {"prompt": f"Number {i} of {i % 7} is", "answer": f"{i * 7 % 100}", "count": i % 2}
         for i in range(3000)
     ]
-    facts = Facts(datasets.Dataset.from_list(rows))
-    callback = RecallCallback(facts, keep=KEPT)
-    trained(tmp_path, facts, tokenizer, callback, max_steps=40)
-    looks, taught = callback.looks, callback.result
-    assert [look.step for look in looks] == list(range(0, 41, 2))
-    assert taught.facts == 1500  # the others have no count
-    assert 32 <= taught.sample <= 100
-    assert looks[0].kept_perplexity > 100
+    return Facts(datasets.Dataset.from_list(rows))
+
+
+def test_by_default_a_sample_is_looked_at(tmp_path, many, tokenizer):
+    callback = RecallCallback(many, keep=KEPT)
+    trained(tmp_path, many, tokenizer, callback, max_steps=40)
+    taught = callback.result
+    assert [look.step for look in taught.looks] == [0, 8, 16, 24, 32, 40]
+    assert (taught.facts, taught.sample) == (1500, 32)  # the others have no count
+    assert taught.looks[0].kept_perplexity > 100
+
+
+@pytest.mark.parametrize("examples", [10_000, 100_000, 10**6])
+def test_looks_take_a_small_part_of_the_work(many, examples):
+    callback = RecallCallback(many)
+    callback._kept = []
+    callback._plan(1000, examples)
+    assert len(callback._steps) == 20
+    asked = (len(callback._steps) + 1) * len(callback._sample)
+    assert asked <= 0.025 * 3 * examples  # forward passes, of three
 
 
 def test_a_trainer_without_a_tokenizer_is_explained(tmp_path, facts):

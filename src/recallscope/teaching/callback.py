@@ -30,7 +30,7 @@ from recallscope.teaching.tokens import Tokens
 with missing_explained():
     from transformers import TrainerCallback
 
-_LOOKS = 20  # of a training, and one before it
+_FEWEST, _LOOKS = 5, 20  # looks of a training, after one before it
 _PART = 0.025
 """Of the work of the training, all looks together. Passes without gradients are less efficient
 than their number of operations says: this is half of the 5 % of the time that they may take."""
@@ -44,10 +44,11 @@ HISTORY, STEPS, FACTS = "recall.jsonl", "recall-steps.csv", "recall-facts.csv"
 class RecallCallback(TrainerCallback):  # type: ignore[misc]
     """Watches which facts a model recalls while it is trained.
 
-    It sees a fixed sample of the facts at 20 steps, which takes at most about 5 % of the time, and
-    all facts at the end. The training is the same as without it, to the bit. The output folder of
-    the Trainer gets `recall-steps.csv` and `recall-facts.csv`; a training that is resumed from a
-    checkpoint goes on with its curve. `result` has everything.
+    It sees a fixed sample of the facts at 5 to 20 steps, and all facts at the end. The looks are
+    planned to take at most 5 % of the time in all but the shortest trainings. The training is the
+    same as without it, to the bit. The output folder of the Trainer gets `recall-steps.csv` and
+    `recall-facts.csv`; a training that is resumed from a checkpoint goes on with its curve.
+    `result` has everything.
 
     Exposures are passes of the Trainer over its data, times the mean count of the facts. Facts with
     a count of 0 are asked at the end and stand in the table; recall is that of the others.
@@ -111,7 +112,8 @@ class RecallCallback(TrainerCallback):  # type: ignore[misc]
         self._tokens = Tokens(self.facts, tokenizer, context)
         self._others = Tokens(self.facts, tokenizer, context, tested=True)
         self._kept = tokens_of(self._texts, tokenizer, context)
-        self._plan(state.max_steps, max(1.0, float(state.num_train_epochs)))
+        batch = args.train_batch_size * args.gradient_accumulation_steps * args.world_size
+        self._plan(state.max_steps, state.max_steps * batch)
         self._history = Path(args.output_dir) / HISTORY
         self._before: float | None = None
         self._after: float | None = None
@@ -151,24 +153,29 @@ class RecallCallback(TrainerCallback):  # type: ignore[misc]
             write_table(self._result.step_rows(), folder / STEPS)
             write_table((asdict(fact) for fact in facts), folder / FACTS)
 
-    def _plan(self, steps: int, passes: float) -> None:
-        """Choose steps and facts: from sizes alone, so that a resumed training has the same."""
+    def _plan(self, steps: int, examples: int) -> None:
+        """Choose steps and facts: from sizes alone, so that a resumed training has the same.
+
+        Args:
+            steps: of the training.
+            examples: of all its batches, taken to be as long as the facts.
+        """
         self._seen = np.flatnonzero(self.facts.counts)
         count = len(self._seen)
-        self._steps = {round(steps * place / _LOOKS) for place in range(1, _LOOKS + 1)} - {0}
-        self._looked = self._kept
-        size = count
+        self._looked, size, looks = self._kept, count, _LOOKS
+        if self._every is None and self._size is None:
+            budget = _PART * _PASSES * examples / (2 if self._kept else 1)  # in facts
+            smallest = min(count, _SMALLEST)
+            looks = int(np.clip(budget // smallest - 1, _FEWEST, _LOOKS))
+            budget /= looks + 1
+            size = int(np.clip(budget, smallest, _LARGEST))
+            if self._kept:
+                ends = np.cumsum([len(text) for text in self._kept])
+                most = budget * float(self._tokens.lengths.mean())
+                self._looked = self._kept[: max(1, int(np.searchsorted(ends, most, "right")))]
+        self._steps = {round(steps * place / looks) for place in range(1, looks + 1)} - {0}
         if self._every is not None:
             self._steps = set(range(self._every, steps + 1, self._every))
-        elif self._size is None:
-            tokens = float(self._tokens.lengths @ self.facts.counts) * passes
-            mean = float(self._tokens.lengths.mean())
-            budget = _PART * _PASSES * tokens / (len(self._steps) + 1)
-            if self._kept:
-                budget /= 2
-                ends = np.cumsum([len(text) for text in self._kept])
-                self._looked = self._kept[: max(1, int(np.searchsorted(ends, budget, "right")))]
-            size = int(np.clip(budget / mean, _SMALLEST, _LARGEST))
         size = min(count, self._size or size)
         random = generator(self._seed, Role.FACTS, count)
         self._sample = np.sort(random.choice(self._seen, size=size, replace=False))
