@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 import pytest
 
-from conftest import recallscope
 from recallscope import Problem, predict, run, solve
 from recallscope.common.errors import ProblemError
 from recallscope.model.embeddings import draw_embeddings
@@ -125,7 +124,7 @@ def test_an_effective_dimension_is_that_of_random_rows():
 # As a user meets it.
 
 
-def test_own_arrays(tmp_path):
+def test_own_arrays(tmp_path, command):
     problem = Problem(**SIZES, embedding="structured", common_mean=0.5)
     own = draw_embeddings(problem, 3)
     named = Problem(**SIZES, embedding=own.name)
@@ -137,7 +136,7 @@ def test_own_arrays(tmp_path):
     assert predict(named).reason == "no closed form for your arrays"
     own.save(tmp_path / "own.npz")
     sizes = [part for name, size in SIZES.items() for part in (f"--{name}", str(size))]
-    done = recallscope("predict", *sizes, "--embedding", str(tmp_path / "own.npz"))
+    done = command("predict", *sizes, "--embedding", str(tmp_path / "own.npz"))
     assert done.returncode == 0, done.stderr
     assert f"{found.recall_accuracy:.4f}" in done.stdout
     assert "mean vector" in done.stdout
