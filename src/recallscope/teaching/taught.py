@@ -184,7 +184,9 @@ class Taught(Result):
         if all(each is not None and math.isfinite(each) for each in kept):
             curve = [float(each) for each in kept if each is not None]
             texts = Series("texts to keep", Kind.MEASURED, at, curve, colour=2)
-            panels.append(Panel(title="kept texts", x="exposures", y="perplexity", series=[texts]))
+            panels.append(
+                Panel(title="kept texts", x="exposures", y="perplexity", series=[texts], log_y=True)
+            )
         how = "all parameters" if self.rank is None else f"LoRA of rank {self.rank}"
         caption = (
             f"{self.facts:,} facts taught to {format_number(self.parameters)} parameters: {how}, "
