@@ -16,7 +16,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from recallscope.teaching.tokens import NO_LABEL, Batch, Tokens, batch_of
+from recallscope.task.examples import IGNORED
+from recallscope.teaching.tokens import Batch, Tokens, batch_of
 
 _TOKENS = 4096  # of a batch, with those that fill it up
 _LOGITS = 2**26  # of a batch
@@ -65,11 +66,11 @@ def recall(model: torch.nn.Module, tokens: Tokens, facts: Any = None) -> Recalle
             answers = [int(tokens.answers[which[place]]) for place in places]
             batch = batch_of(rows, answers)
             logits, labels = logits_of(model, batch)
-            asked = labels != NO_LABEL
+            asked = labels != IGNORED
             wrong = asked & (logits.argmax(dim=-1) != labels)
             right[places] = (~wrong.any(dim=1)).cpu().numpy()
             each = functional.cross_entropy(
-                logits.transpose(1, 2), labels, ignore_index=NO_LABEL, reduction="none"
+                logits.transpose(1, 2), labels, ignore_index=IGNORED, reduction="none"
             )
             loss[places] = (each.double().sum(dim=1) / asked.sum(dim=1)).cpu().numpy()
     return Recalled(right, loss)

@@ -24,13 +24,14 @@ from recallscope.common.new_files import write_whole
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.common.status import Status
 from recallscope.model.kinds.huggingface import quiet
+from recallscope.task.examples import IGNORED
 from recallscope.teaching.callback import RecallCallback, context_of
 from recallscope.teaching.checkpoint import load_checkpoint, with_adapters
 from recallscope.teaching.facts import Facts
 from recallscope.teaching.kept import Texts
 from recallscope.teaching.recall import takes_positions
 from recallscope.teaching.taught import Taught
-from recallscope.teaching.tokens import NO_LABEL, Tokens, batch_of
+from recallscope.teaching.tokens import Tokens, batch_of
 
 with missing_explained():
     import accelerate as _  # noqa: F401  # the Trainer would say so in several lines
@@ -306,10 +307,10 @@ class _Collator:
         if self._with_positions:
             given["logits_to_keep"] = batch.positions
         else:
-            labels = torch.full_like(batch.ids, NO_LABEL)
+            labels = torch.full_like(batch.ids, IGNORED)
             labels[:, batch.positions] = batch.labels
         # The Trainer counts labels from the second on, as it takes them for the tokens themselves.
-        none = torch.full((len(rows), 1), NO_LABEL)
+        none = torch.full((len(rows), 1), IGNORED)
         return given | {"labels": torch.cat([none, labels], dim=1)}
 
 
@@ -318,9 +319,9 @@ def _loss(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) ->
     wanted = labels[:, 1:]
     logits = outputs.logits.float().flatten(0, 1)
     total = functional.cross_entropy(
-        logits, wanted.flatten(), ignore_index=NO_LABEL, reduction="sum"
+        logits, wanted.flatten(), ignore_index=IGNORED, reduction="sum"
     )
-    count = (wanted != NO_LABEL).sum() if num_items_in_batch is None else num_items_in_batch
+    count = (wanted != IGNORED).sum() if num_items_in_batch is None else num_items_in_batch
     return total / count
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from recallscope.common.errors import ProblemError
+from recallscope.task.examples import IGNORED
 from recallscope.teaching.arrow_cache import cached
 from recallscope.teaching.facts import Facts, Faults
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 _FORMAT = 1  # of the cache
 _AT_ONCE = 1000  # facts
 _COLUMNS = {"ids": "list<int32>", "length": "int32", "answer": "int32"}
-NO_LABEL = -100
-"""What the losses of torch and transformers leave out."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,7 +135,7 @@ def _tokenised(
 class Batch:
     """Facts for one forward pass; logits are needed at `positions` only.
 
-    `labels` has a column for each position, with what follows there in the answer or `NO_LABEL`.
+    `labels` has a column for each position, with what follows there in the answer or `IGNORED`.
     """
 
     ids: torch.Tensor
@@ -155,10 +154,10 @@ def batch_of(rows: Sequence[Sequence[int]], answers: Sequence[int]) -> Batch:
 
     width = max(map(len, rows))
     ids = torch.zeros(len(rows), width, dtype=torch.long)
-    labels = torch.full((len(rows), width), NO_LABEL, dtype=torch.long)
+    labels = torch.full((len(rows), width), IGNORED, dtype=torch.long)
     for place, (row, answer) in enumerate(zip(rows, answers, strict=True)):
         ids[place, : len(row)] = torch.tensor(row)
         start = len(row) - answer
         labels[place, start - 1 : len(row) - 1] = ids[place, start : len(row)]
-    positions = (labels != NO_LABEL).any(dim=0).nonzero()[:, 0]
+    positions = (labels != IGNORED).any(dim=0).nonzero()[:, 0]
     return Batch(ids, positions, labels[:, positions])

@@ -129,9 +129,7 @@ def predict_cost(
 
 
 def three_step_cost(problem: Problem, engine: str, dtype: str, test_samples: int) -> Cost:
-    """The cost of three steps by an engine that was chosen, or 'auto'."""
-    if engine in ENGINES:
-        engine = choose_engine(problem, engine)
+    """The cost of three steps by an engine that was chosen."""
     multiply_adds, seconds = _work(problem, engine)
     V, d, m = problem.vocab, problem.dim, problem.hidden
     tested = min(test_samples, V)
