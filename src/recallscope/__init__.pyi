@@ -40,6 +40,7 @@ from .task.datasets import RecallStream as RecallStream
 from .task.kind import Task as Task
 from .task.recall import RecallTask as RecallTask
 from .task.recall import Samples as Samples
+from .teaching.as_run import Teach as Teach
 from .teaching.callback import RecallCallback as RecallCallback
 from .teaching.facts import Facts as Facts
 from .teaching.taught import Taught as Taught

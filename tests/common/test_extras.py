@@ -58,7 +58,7 @@ HEAVY = [
     (["ablate", *WHOLE], "torch"),
     (["check"], "torch"),
     (["plan", "--d-model", "32", "--facts", "99", "--exposures", "9", "--verify"], "torch"),
-    (["teach", "facts.jsonl", "--model", "checkpoint"], "torch"),
+    (["teach", "facts.jsonl", "--model", "checkpoint"], "teach"),
     (["sweep", SWEEP, "--store", "facts"], "sweep"),
     (["records", "list", "--store", "facts"], "sweep"),
 ]

@@ -132,7 +132,7 @@ def test_fields_of_parts_are_checked_and_read_like_others() -> None:
         ({"degree": 3}, "unknown field 'degree'; the fields are .*, degrees"),
         ({"task": "parity", "classes": 64, "learner": "gradient-descent"}, "more classes"),
         ({"task": "parity"}, "known for the task recall .*, not for task parity; give regime"),
-        ({"learner": "adan"}, "learner must be one of .*three-step, gradient-descent, not 'adan'"),
+        ({"learner": "adan"}, "learner must be one of .*trainer, gradient-descent, not 'adan'"),
     ):
         with pytest.raises(ProblemError, match=sentence):
             problem.replace(**change)

@@ -16,7 +16,7 @@ from recallscope import __version__
 from recallscope.cli.commands import Commands
 from recallscope.cli.terminal import Guarded
 from recallscope.common.errors import ProblemError, did_you_mean
-from recallscope.common.extras import EXTRAS, missing
+from recallscope.common.extras import EXTRAS, MissingPackageError, missing_explained
 from recallscope.common.formatting import printable
 from recallscope.common.interrupts import interrupts_obeyed
 
@@ -51,17 +51,15 @@ def _run() -> int:
     warnings.showwarning = _show_warning
     _WARNED.clear()
     try:
-        with interrupts_obeyed(exit_code=_INTERRUPTED):
+        with interrupts_obeyed(exit_code=_INTERRUPTED), missing_explained():
             code = app(sys.argv[1:] or ["--help"], prog_name="recallscope", standalone_mode=False)
             sys.stdout.flush()
     except KeyboardInterrupt:
         code = _INTERRUPTED
     except ProblemError as error:
         code = _complain(str(error), 2)
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.startswith("recallscope"):
-            raise
-        code = _complain(missing(error.name), 2)
+    except MissingPackageError as error:
+        code = _complain(str(error), 2)
     except BrokenPipeError:  # the reader of the output has closed it
         code = 1
     except MemoryError:

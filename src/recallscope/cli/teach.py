@@ -19,6 +19,7 @@ from recallscope.cli.options import (
 from recallscope.cli.output import output_from, print_table, say
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
+from recallscope.common.extras import missing_explained
 from recallscope.common.formatting import format_duration, format_number, printable
 
 if TYPE_CHECKING:
@@ -123,10 +124,9 @@ def teach(
             "seed": seed,
         }.items()
     }
-    import torch as _  # noqa: F401  # named first, where nothing is installed
-
-    from recallscope.teaching.facts import Facts
-    from recallscope.teaching.teach import teach as start
+    with missing_explained("teach"):
+        from recallscope.teaching.facts import Facts
+        from recallscope.teaching.teach import teach as start
 
     given = Facts(
         facts, prompt=prompt, answer=answer, test_prompt=test_prompt, count=count, chat=chat

@@ -21,27 +21,37 @@ EXTRAS = {
 """Optional packages and their extra; pyproject.toml has the same groups."""
 
 
-def missing(package: str) -> str:
+def missing(package: str, extra: str | None = None) -> str:
     """A sentence that says how to install what a package, or a module of it, is part of.
+
+    Args:
+        package: what could not be imported.
+        extra: one that has it and all else that is needed here; the smallest one if not given.
 
     >>> missing("torch.nn")
     "this needs torch, which is not installed: pip install 'recallscope[torch]'"
     """
     name = package.partition(".")[0]
-    extra = EXTRAS.get(name)
+    extra = extra or EXTRAS.get(name)
     what = f"'recallscope[{extra}]'" if extra else name
     return f"this needs {name}, which is not installed: pip install {what}"
 
 
+class MissingPackageError(ModuleNotFoundError):
+    """A package is not installed; the message says what to install."""
+
+
 @contextmanager
-def missing_explained() -> Iterator[None]:
+def missing_explained(extra: str | None = None) -> Iterator[None]:
     """If a package cannot be imported within, the error is that sentence."""
     try:
         yield
+    except MissingPackageError:
+        raise
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("recallscope"):
             raise
-        raise ModuleNotFoundError(missing(error.name), name=error.name) from None
+        raise MissingPackageError(missing(error.name, extra), name=error.name) from None
 
 
 def installed_version(package: str) -> str:

@@ -42,6 +42,8 @@ def own_experiment(
             "an experiment needs a name of a letter and then letters, digits, '_', '-' or '.', "
             f"not {called!r:.60}; give name="
         )
+    if version is None:
+        version = getattr(run, "version", None)  # of an object that has one, as parts may
     if version is not None:
         version = whole_number("version", version, 1, 10**6 - 1)
     return OwnExperiment(name=called, source=source_of(run, version), function=run)

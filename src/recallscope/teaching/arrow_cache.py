@@ -22,7 +22,7 @@ def cached(key: str, columns: dict[str, str], batches: Iterable[dict[str, Any]])
         columns: names and types of Arrow, as in {"line": "int64", "ids": "list<int32>"}.
         batches: values by column; read only if the table is not there.
     """
-    with missing_explained():
+    with missing_explained("teach"):
         import datasets
     import pyarrow as pa
 

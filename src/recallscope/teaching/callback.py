@@ -27,7 +27,7 @@ from recallscope.teaching.recall import Recalled, perplexity, recall
 from recallscope.teaching.taught import Look, Taught, TaughtFact
 from recallscope.teaching.tokens import Tokens
 
-with missing_explained():
+with missing_explained("teach"):
     from transformers import TrainerCallback
 
 _FEWEST, _LOOKS = 5, 20  # looks of a training, after one before it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
@@ -118,6 +118,10 @@ class Facts:
         column = self.table.data.column("test_prompt")
         return bool(column.null_count < len(column))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The source and how to read it: another process reads it for itself."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "_"}
+
     def __len__(self) -> int:
         return len(self.table)
 
@@ -134,7 +138,7 @@ class Facts:
         if isinstance(self.source, (str, Path)):
             yield from rows_of(Path(self.source), self.called, needed, optional)
             return
-        with missing_explained():
+        with missing_explained("teach"):
             from datasets import Dataset
         if not isinstance(self.source, Dataset):
             raise ProblemError(

@@ -66,13 +66,11 @@ def recall(model: torch.nn.Module, tokens: Tokens, facts: Any = None) -> Recalle
             answers = [int(tokens.answers[which[place]]) for place in places]
             batch = batch_of(rows, answers)
             logits, labels = logits_of(model, batch)
-            asked = labels != IGNORED
-            wrong = asked & (logits.argmax(dim=-1) != labels)
-            right[places] = (~wrong.any(dim=1)).cpu().numpy()
-            each = functional.cross_entropy(
-                logits.transpose(1, 2), labels, ignore_index=IGNORED, reduction="none"
-            )
-            loss[places] = (each.double().sum(dim=1) / asked.sum(dim=1)).cpu().numpy()
+            row = (batch.labels != IGNORED).nonzero()[:, 0].numpy()
+            wrong = (logits.argmax(dim=-1) != labels).cpu().numpy()
+            each = functional.cross_entropy(logits, labels, reduction="none").double()
+            right[places] = np.bincount(row, wrong, len(places)) == 0
+            loss[places] = np.bincount(row, each.cpu().numpy(), len(places)) / answers
     return Recalled(right, loss)
 
 
@@ -82,20 +80,23 @@ def perplexity(model: torch.nn.Module, texts: list[list[int]]) -> float:
     with undisturbed(model):
         for text in texts:
             logits, labels = logits_of(model, batch_of([text], [len(text) - 1]))
-            total += float(functional.cross_entropy(logits[0], labels[0], reduction="sum"))
+            total += float(functional.cross_entropy(logits, labels, reduction="sum"))
             predicted += len(text) - 1
     return float(np.exp(min(total / max(predicted, 1), 700.0)))
 
 
 def logits_of(model: torch.nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Logits in float32 where labels stand, and the labels, on the device of the model."""
+    """Logits in float32 for each label, and the labels, row by row, on the device of the model."""
     device = next(model.parameters()).device
-    ids, positions = batch.ids.to(device), batch.positions.to(device)
+    ids, positions, labels = (
+        each.to(device) for each in (batch.ids, batch.positions, batch.labels)
+    )
     if takes_positions(model):
         logits = model(input_ids=ids, logits_to_keep=positions, use_cache=False).logits
     else:
         logits = model(input_ids=ids, use_cache=False).logits[:, positions]
-    return logits.float(), batch.labels.to(device)
+    asked = labels != IGNORED
+    return logits[asked].float(), labels[asked]
 
 
 def takes_positions(model: Any) -> bool:

@@ -26,14 +26,14 @@ from recallscope.common.status import Status
 from recallscope.model.kinds.huggingface import quiet
 from recallscope.task.examples import IGNORED
 from recallscope.teaching.callback import RecallCallback, context_of
-from recallscope.teaching.checkpoint import load_checkpoint, with_adapters
+from recallscope.teaching.checkpoint import load_checkpoint, weights_key, with_adapters
 from recallscope.teaching.facts import Facts
 from recallscope.teaching.kept import Texts
 from recallscope.teaching.recall import takes_positions
 from recallscope.teaching.taught import Taught
 from recallscope.teaching.tokens import Tokens, batch_of
 
-with missing_explained():
+with missing_explained("teach"):
     import accelerate as _  # noqa: F401  # the Trainer would say so in several lines
     from transformers import Trainer, TrainerCallback, TrainingArguments, set_seed
     from transformers.trainer_callback import PrinterCallback
@@ -126,7 +126,9 @@ def teach(
         step_size("rate", rate)
     half = precision == "bfloat16" or (precision == "auto" and _has_bfloat16())
     watching = RecallCallback(facts, every=every, sample=sample, keep=keep, seed=seed)
-    named = str(Path(model).resolve()) if isinstance(model, (str, Path)) else type(model).__name__
+    named = type(model).__name__
+    if folder is not None and isinstance(model, (str, Path)):
+        named = weights_key(model)
     if isinstance(model, (str, Path)):
         # What does not learn needs no more precision than the products have.
         kind = torch.bfloat16 if half and rank is not None else torch.float32
@@ -317,12 +319,9 @@ class _Collator:
 def _loss(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) -> torch.Tensor:
     """The mean over the tokens of all answers in a batch, whatever its parts."""
     wanted = labels[:, 1:]
-    logits = outputs.logits.float().flatten(0, 1)
-    total = functional.cross_entropy(
-        logits, wanted.flatten(), ignore_index=IGNORED, reduction="sum"
-    )
-    count = (wanted != IGNORED).sum() if num_items_in_batch is None else num_items_in_batch
-    return total / count
+    asked = wanted != IGNORED  # a softmax elsewhere would take most of the loss's time
+    total = functional.cross_entropy(outputs.logits[asked].float(), wanted[asked], reduction="sum")
+    return total / (asked.sum() if num_items_in_batch is None else num_items_in_batch)
 
 
 class _Watch(TrainerCallback):  # type: ignore[misc]

@@ -111,7 +111,12 @@ def _compared(old: Record, new: Record) -> str:
 
 
 def disagreements(old: Record, new: Record) -> list[str]:
-    """Return the values that two records of one cell both have, and that differ."""
+    """Return the values that two records of one cell both have, and that differ.
+
+    None do if one of them says that it is not repeatable: then the first counts.
+    """
+    if not (_repeatable(old) and _repeatable(new)):
+        return []
     one, other = _values(old), _values(new)
     fresh = {_called(name) for name in new.problem.metrics if not _has(old, name, new)}
     names = [name for name in one if name in other and name not in fresh]
@@ -129,12 +134,19 @@ def completed(old: Record, new: Record) -> Record:
         new.provenance,
         part_versions=old.provenance.part_versions | new.provenance.part_versions,
     )
+    both = old.metrics, new.metrics
+    first, then = both if _repeatable(old) and _repeatable(new) else both[::-1]
     return replace(
         old,
         problem=schema.stored_problem(fields, declared),
-        metrics={**old.metrics, **new.metrics},
+        metrics={**first, **then},
         provenance=made,
     )
+
+
+def _repeatable(record: Record) -> bool:
+    """Whether a second run gives the same bits, as all do that do not say otherwise."""
+    return record.metrics.get("repeatable") != 0
 
 
 def value_of(record: Record, name: str) -> object:
