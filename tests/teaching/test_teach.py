@@ -158,6 +158,14 @@ def test_a_loss_that_diverges_ends_with_a_sentence(facts, checkpoint):
     assert Taught.from_dict(taught.to_dict()).reason == taught.reason
 
 
+def test_a_training_ends_at_a_recall_or_a_time(facts, checkpoint):
+    early = teach(facts, checkpoint, until=0.5, every=4, **HOW)
+    assert early.status == "ok"
+    assert early.steps < 100
+    assert early.looks[-2].recall < 0.5 <= early.looks[-1].recall == early.recall
+    assert teach(facts, checkpoint, minutes=1e-9, **HOW).steps == 1
+
+
 def test_counts_say_how_often_a_fact_is_seen(tmp_path, checkpoint):
     rows = [{**fact, "count": (0, 1, 4)[i % 3]} for i, fact in enumerate(tiny_llama.facts())]
     path = tmp_path / "counted.jsonl"
@@ -209,6 +217,8 @@ def test_what_cannot_be_taught_is_explained(tmp_path, facts, checkpoint):
     assert "must be a folder with a config.json or one .gguf" in said(facts, tmp_path)
     assert "exposures must be a number up to 10^6, not 0" in said(facts, checkpoint, exposures=0)
     assert "did you mean float32?" in said(facts, checkpoint, precision="float31")
+    assert "recall at which a training ends" in said(facts, checkpoint, until=2)
+    assert "minutes must be a number above 0, not 0" in said(facts, checkpoint, minutes=0)
     assert "give a batch of 12" in said(facts, checkpoint, batch=10, accumulate=4)
     assert "needs its tokenizer" in said(facts, tiny_llama.model())
     pickled = tmp_path / "pickled"

@@ -14,9 +14,13 @@ import json
 from pathlib import Path
 
 from datasets import Dataset
+from scipy.stats import binomtest
 
 from recallscope import Facts, teach
-from reproduction.studies.kept_runs import write_table
+from recallscope.plot.panels import Kind, Panel, Picture, Series
+from recallscope.plot.picture import picture_figure
+from recallscope.plot.style import save
+from reproduction.studies.kept_runs import table, write_table
 from reproduction.studies.own_facts.invented_facts import invented_facts
 
 HERE = Path(__file__).parent
@@ -47,8 +51,38 @@ def run(name: str, model: Path) -> None:
     print(taught, taught.advice(), sep="\n")
     rows = [{"run": name, "sample": taught.sample, **row} for row in taught.step_rows()]
     write_table(rows, HERE / f"{name}.csv")
-    ended = taught.to_dict() | {"looks": None, "missing": len(taught.missing)}
-    (HERE / f"{name}.json").write_text(json.dumps(ended, indent=1))
+    reached = {"half": taught.exposures_to(0.5), "most": taught.exposures_to(0.9)}
+    ended = taught.to_dict() | reached | {"looks": None, "missing": len(taught.missing)}
+    (HERE / f"{name}.json").write_text(json.dumps(ended, indent=1) + "\n")
+
+
+def report() -> None:
+    """Draw both curves, and print what the page says of them."""
+    recall, kept = [], []
+    for colour, name in enumerate(RUNS):
+        rows = table(HERE / name)
+        ended = json.loads((HERE / f"{name}.json").read_text())
+        label = "all parameters" if name == "full" else "LoRA of rank 16"
+        exposures = [row["exposures"] for row in rows]
+        shares = [row["recall"] for row in rows]
+        right = [binomtest(round(share * SAMPLE), SAMPLE) for share in shares]
+        bars = [test.proportion_ci(method="wilson") for test in right]
+        low, high = [bar.low for bar in bars], [bar.high for bar in bars]
+        recall.append(Series(label, Kind.MEASURED, exposures, shares, low, high, colour))
+        perplexity = [row["kept_perplexity"] for row in rows]
+        kept.append(Series(label, Kind.MEASURED, exposures, perplexity, colour=colour))
+        print(name, *(f"{share:.2f}" for share in shares))
+        print(
+            f"  recall {ended['recall']:.3f}, half {ended['half']:.1f}, 0.9 {ended['most']:.1f}, "
+            f"kept {ended['kept_before']:.0f} to {ended['kept_after']:.0f}, "
+            f"{ended['seconds'] / 60:.0f} min"
+        )
+    panels = [
+        Panel(x="exposures", y="recall", series=recall),
+        Panel(x="exposures", y="perplexity of kept texts", series=kept, log_y=True),
+    ]
+    picture = Picture(caption="", panels=panels)
+    save(picture_figure(picture, "", width=6.75, caption=False), DOCS / "own-facts.png")
 
 
 def main() -> None:
@@ -60,9 +94,11 @@ def main() -> None:
     running.add_argument("--only", choices=list(RUNS))
     commands.add_parser("report")
     asked = parser.parse_args()
-    if asked.command == "run":
-        for name in [asked.only] if asked.only else RUNS:
-            run(name, asked.model)
+    if asked.command == "report":
+        report()
+        return
+    for name in [asked.only] if asked.only else RUNS:
+        run(name, asked.model)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,13 @@ def teach(
     sample: Annotated[
         str | None, typer.Option(metavar="COUNT", help="Facts to ask for at each look.")
     ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar="RECALL", help="End once a look finds this recall, as 0.9."),
+    ] = None,
+    minutes: Annotated[
+        str | None, typer.Option(metavar="MINUTES", help="End after so much time.")
+    ] = None,
     folder: Annotated[
         str | None,
         typer.Option(metavar="FOLDER", help="Save to it, and resume from what was saved."),
@@ -121,6 +128,8 @@ def teach(
             "rate": rate,
             "every": every,
             "sample": sample,
+            "until": until,
+            "minutes": minutes,
             "seed": seed,
         }.items()
     }

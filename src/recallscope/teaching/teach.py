@@ -6,6 +6,7 @@ import json
 import math
 import os
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from numbers import Real
@@ -15,7 +16,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from recallscope.common.checks import choice, shown, step_size, whole_number
+from recallscope.common.checks import check_target, choice, shown, step_size, whole_number
 from recallscope.common.errors import ProblemError
 from recallscope.common.extras import missing_explained
 from recallscope.common.formatting import format_number
@@ -62,6 +63,8 @@ def teach(
     keep: Texts | None = None,
     every: int | None = None,
     sample: int | None = None,
+    until: float | None = None,
+    minutes: float | None = None,
     folder: str | Path | None = None,
     seed: int = 0,
     progress: ProgressCallback | bool = True,
@@ -83,6 +86,8 @@ def teach(
         keep: texts whose perplexity is measured before and after, as in `RecallCallback`.
         every: steps between looks, as in `RecallCallback`.
         sample: facts of a look, as in `RecallCallback`.
+        until: end once a look finds this recall, before all exposures are over.
+        minutes: end at the first step after so much time.
         folder: for checkpoints, tables and the trained model; a training that was stopped is
             resumed from it. Nothing is saved if not given.
         seed: of the order of facts, the adapters and the sample.
@@ -117,6 +122,10 @@ def teach(
     if not isinstance(exposures, Real) or not 0 < exposures <= 1e6:
         raise ProblemError(f"exposures must be a number up to 10^6, not {shown(exposures)}")
     choice("precision", precision, PRECISIONS)
+    if until is not None:
+        check_target(until, "the recall at which a training ends")
+    if minutes is not None and not (isinstance(minutes, Real) and minutes > 0):
+        raise ProblemError(f"minutes must be a number above 0, not {shown(minutes)}")
     seed = whole_number("seed", seed, 0, 2**32 - 1)
     rank = None if rank is None else whole_number("rank", rank, 1, 2**16)
     number = int((facts.counts > 0).sum())
@@ -160,7 +169,7 @@ def teach(
         update = ends.enter_context(shown_progress(progress, "teach"))
         arguments = _arguments(settings, accumulate, place, folder is not None, number, facts)
         tokens = Tokens(facts, tokenizer, context_of(model, tokenizer))
-        stopping = _Watch(update)
+        stopping = _Watch(update, watching, until, minutes)
         trainer = Trainer(
             model=model,
             args=arguments,
@@ -325,14 +334,26 @@ def _loss(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any = None) ->
 
 
 class _Watch(TrainerCallback):  # type: ignore[misc]
-    """Shows progress, and ends a training whose loss diverges."""
+    """Shows progress, and ends a training that diverges, has enough recall or takes too long."""
 
-    def __init__(self, update: ProgressCallback) -> None:
-        self._update = update
+    def __init__(
+        self,
+        update: ProgressCallback,
+        watching: RecallCallback,
+        until: float | None,
+        minutes: float | None,
+    ) -> None:
+        self._update, self._watching, self._until = update, watching, until
+        self._end = None if minutes is None else time.monotonic() + 60 * minutes
         self.why = ""
 
     def on_step_end(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         self._update(state.global_step, state.max_steps)
+        looks = self._watching.looks  # of which this step may have one: it is called before this
+        enough = self._until is not None and looks and looks[-1].recall >= self._until
+        late = self._end is not None and time.monotonic() > self._end
+        if enough or late:
+            control.should_training_stop = True
 
     def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         losses = [entry["loss"] for entry in state.log_history if "loss" in entry]
