@@ -20,10 +20,9 @@ from matplotlib.lines import Line2D
 from recallscope.common.arrays import Column
 from recallscope.plot.layout import LETTERS_PER_INCH, handle, needed, small_legend
 from recallscope.plot.panels import Kind, Panel, Picture, Series
-from recallscope.plot.style import look, new_figure, style_axes
+from recallscope.plot.style import GREY, look, new_figure, style_axes
 from recallscope.plot.ticks import set_ticks
 
-_GREY = "#767676"
 _PANEL = (2.5, 2.2)  # inches
 _STACKED = 1.7  # the height of panels that stand one below the other
 _NARROWEST, _MARGIN = 2.1, 0.6  # of a panel, and of its part outside the axes
@@ -108,7 +107,7 @@ def draw_panel(axes: Axes, panel: Panel, letters: int = 40) -> None:
         (_draw_points if points.series.kind is Kind.MEASURED else _draw_line)(axes, points)
     if not placed:
         where: dict[str, Any] = {"xycoords": "axes fraction", "ha": "center"}
-        axes.annotate("nothing to show yet", (0.5, 0.5), color=_GREY, fontsize=7, **where)
+        axes.annotate("nothing to show yet", (0.5, 0.5), color=GREY, fontsize=7, **where)
     axes.set_title(_plain(fill(panel.title, letters)), fontsize=7.5)
     axes.set_xlabel(_plain(fill(panel.x, letters)), fontsize=7.5)
     axes.set_ylabel(_plain(fill(panel.y, 34)), fontsize=7.5)
@@ -136,7 +135,7 @@ class _Placed:
         number = self.place if self.series.colour is None else self.series.colour
         if self.series.kind is Kind.MEASURED:
             return look(number)
-        colour = _GREY if self.series.kind is Kind.REFERENCE else look(number)["color"]
+        colour = GREY if self.series.kind is Kind.REFERENCE else look(number)["color"]
         if len(self.y) == 1:  # a line of one point would not be seen
             return {"color": colour, "marker": "*", "linestyle": ""}
         width, style = _LINES[self.series.kind]
