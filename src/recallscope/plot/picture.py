@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from recallscope.common.arrays import Column
-from recallscope.plot.layout import LETTERS_PER_INCH, handle, needed, small_legend
+from recallscope.plot.layout import LETTERS_PER_INCH, even_lines, handle, needed, small_legend
 from recallscope.plot.panels import Kind, Panel, Picture, Series
 from recallscope.plot.style import GREY, look, new_figure, style_axes
 from recallscope.plot.ticks import set_ticks
@@ -46,8 +46,8 @@ def picture_figure(
     width = width or max(_PANEL[0] * columns, 3.4)
     columns = min(columns, max(1, int(width / _NARROWEST)))
     words = picture.caption.replace(" %", "\u00a0%") if caption else ""
-    below = wrap(words, int(LETTERS_PER_INCH * width))
-    heading = wrap(title or picture.title, int(0.75 * LETTERS_PER_INCH * width))
+    below = even_lines(words, int(LETTERS_PER_INCH * width))
+    heading = even_lines(title or picture.title, int(0.75 * LETTERS_PER_INCH * width))
     letters = int(LETTERS_PER_INCH * (width / columns - _MARGIN))
     height = _STACKED if columns == 1 < len(panels) else _PANEL[1]
     heights = [
@@ -102,6 +102,7 @@ def draw_panel(axes: Axes, panel: Panel, letters: int = 40) -> None:
         log_y = panel.log_y and bool(np.any(y > 0))
         axes.set_yscale("log" if log_y else "linear")
         axes.set_ylim(_limits(y, low, high, log_y))
+        axes.set_ylim(bottom=panel.y_from)
         set_ticks(axes.yaxis, base=_base(set(y.tolist())))
     for points in placed:
         (_draw_points if points.series.kind is Kind.MEASURED else _draw_line)(axes, points)
