@@ -181,6 +181,10 @@ def _filled(name: str, **fields: object) -> str:
     return text
 
 
+def _is_wide(outcome: Finding) -> bool:
+    return len(outcome.picture.panels) > 1
+
+
 def _page(outcome: Finding) -> str:
     statement = outcome.statement
     rows = "\n".join(
@@ -202,6 +206,7 @@ def _page(outcome: Finding) -> str:
     ]
     unmet = f"*Predictions that are not supported:* {'; '.join(failed)}.\n\n" if failed else ""
     file = statement.name.replace("-", "_")
+    size = "" if _is_wide(outcome) else '{ width="390" }'
     caption = outcome.picture.caption.replace("*", r"\*")  # as in N*
     return f"""\
 # {statement.title}
@@ -210,7 +215,7 @@ def _page(outcome: Finding) -> str:
 
 *Source:* {statement.source}
 
-{caveat}[![{outcome.title}]({statement.name}.png)]({statement.name}.png)
+{caveat}[![{outcome.title}]({statement.name}.png){size}]({statement.name}.png)
 
 *{caption}*
 
@@ -261,7 +266,7 @@ def write_pages() -> None:
         if f"statements/{path.name}" not in written.keys() | figures():
             path.unlink()
     for outcome in measured:
-        width = _WIDE if len(outcome.picture.panels) > 1 else COLUMN
+        width = _WIDE if _is_wide(outcome) else COLUMN
         figure = picture_figure(outcome.picture, outcome.title, width=width, caption=False)
         save(figure, folder / f"{outcome.statement.name}.png")
     for name, text in written.items():

@@ -227,7 +227,7 @@ def saturation_picture() -> None:
     most = max(point.gain[0] for point in every)
     last = max(point.gain[0] for point in every if point.saturation == ends[1])
     title = f"Later steps add up to {most:.2f} to attention, at s = {ends[1]:g} at most {last:.2f}"
-    draw("end-saturation.png", Picture(caption="", panels=panels, title=title), width=3.25)
+    draw("end-saturation.png", Picture(caption="", panels=panels, title=title))
 
 
 if __name__ == "__main__":

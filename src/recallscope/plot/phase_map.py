@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -48,7 +47,8 @@ def phase_map_figure(
     """
     figure, (axes,) = layout.panel_grid(phase_map_panels(plane), width or 4.6, 2.9, narrowest=2)
     _draw(axes, plane)
-    axes.set_title(fill(title, int(layout.LETTERS_PER_INCH * figure.get_figwidth())), fontsize=7.5)
+    letters = int(0.75 * layout.LETTERS_PER_INCH * figure.get_figwidth())  # above the axes alone
+    axes.set_title("\n".join(layout.even_lines(title, letters)), fontsize=7.5)
     layout.explain(figure, _handles(axes, plane), phase_map_caption(plane) if caption else "")
     return figure
 
