@@ -216,9 +216,9 @@ def saturation_picture() -> None:
             log_x=True,
         ),
         Panel(
-            title="what the first steps predict",
+            title="what the early cosine predicts",
             x="saturation s",
-            y="AUC of early cosine, 0.5 is chance",
+            y="AUC, 0.5 is chance",
             y_from=0.5,
             series=areas,
             log_x=True,

@@ -72,9 +72,9 @@ def check_caption(report: Mapping[str, Any]) -> str:
     verdict = f"failed for {failed}" if failed else "passed"
     return (
         f"Check {verdict}: V={p['vocab']}, N={p['samples']:g}, d={p['dim']}, L={p['length']}, "
-        f"{model}, {p['embedding']}{mark}. Variances over those of closed forms, nothing fitted, "
-        "as one size goes from half (hollow) to twice (filled) the problem's. Bars: standard "
-        f"errors over {report['seeds']} instances. Grey: within a factor {_LEVEL:g}."
+        f"{model}, {p['embedding']}{mark}. Variances over those of closed forms, nothing fitted. "
+        "One size changes, to half (hollow) and twice (filled). Bars: standard errors of "
+        f"{report['seeds']} instances. Grey: within a factor {_LEVEL:g}."
     )
 
 
