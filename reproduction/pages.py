@@ -14,14 +14,17 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from recallscope.common.formatting import format_duration, format_number, format_range
+from recallscope.plot.picture import picture_figure
+from recallscope.plot.style import save
 from reproduction.evidence import BUNDLE, Evidence
 from reproduction.predictions import COMMITS, FIRST, file_hash, first_seed, known_before
-from reproduction.report import write_figures
+from reproduction.report import COLUMN
 from reproduction.statement import Finding, Statement
 from reproduction.statements import STATEMENTS, finding
 from reproduction.verdict import LEVEL, Verdict, tally
 
 DOCS = Path(__file__).parents[1] / "docs"
+_WIDE = 6.75  # inches, of a figure with panels side by side
 OVERVIEW, METHOD = "results.md", "statements/method.md"
 
 Findings = Sequence[Finding]
@@ -178,6 +181,10 @@ def _filled(name: str, **fields: object) -> str:
     return text
 
 
+def _is_wide(outcome: Finding) -> bool:
+    return len(outcome.picture.panels) > 1
+
+
 def _page(outcome: Finding) -> str:
     statement = outcome.statement
     rows = "\n".join(
@@ -199,6 +206,8 @@ def _page(outcome: Finding) -> str:
     ]
     unmet = f"*Predictions that are not supported:* {'; '.join(failed)}.\n\n" if failed else ""
     file = statement.name.replace("-", "_")
+    size = "" if _is_wide(outcome) else '{ width="390" }'
+    caption = outcome.picture.caption.replace("*", r"\*")  # as in N*
     return f"""\
 # {statement.title}
 
@@ -206,7 +215,9 @@ def _page(outcome: Finding) -> str:
 
 *Source:* {statement.source}
 
-{caveat}[![{outcome.title}]({statement.name}.png)]({statement.name}.png)
+{caveat}[![{outcome.title}]({statement.name}.png){size}]({statement.name}.png)
+
+*{caption}*
 
 ## Question
 
@@ -254,6 +265,9 @@ def write_pages() -> None:
     for path in folder.iterdir():
         if f"statements/{path.name}" not in written.keys() | figures():
             path.unlink()
-    write_figures(measured, folder, ["png"])
+    for outcome in measured:
+        width = _WIDE if _is_wide(outcome) else COLUMN
+        figure = picture_figure(outcome.picture, outcome.title, width=width, caption=False)
+        save(figure, folder / f"{outcome.statement.name}.png")
     for name, text in written.items():
         (DOCS / name).write_text(text, encoding="utf-8")

@@ -31,7 +31,7 @@ from reproduction.verdict import LEVEL, Verdict, tally
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-_COLUMN = 3.25  # inches, of a figure: one column of a paper, and read on a phone
+COLUMN = 3.25  # inches, of a figure: one column of a paper
 _MOST_ROWS = 200  # on the page; the CSV has all
 
 Findings = Sequence[tuple[Statement, Finding | None]]
@@ -98,20 +98,19 @@ def write_report(
     write_page(report_page(findings, facts, progress), path)
 
 
-def write_figures(
-    findings: Iterable[Finding], folder: Path, kinds: Sequence[str] = ("pdf", "png")
-) -> list[Path]:
-    """Write the figure of each finding, at the width of a column, named after its statement."""
+def write_figures(findings: Iterable[Finding], folder: Path) -> list[Path]:
+    """Write the figure of each finding for print, at the width of a column, and its caption."""
     from recallscope.plot.picture import picture_figure  # loads matplotlib
-    from recallscope.plot.style import save
+    from recallscope.plot.style import save, write_caption
 
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for outcome in findings:
-        figure = picture_figure(outcome.picture, outcome.title, width=_COLUMN)
-        for kind in kinds:
+        figure = picture_figure(outcome.picture, outcome.title, width=COLUMN, caption=False)
+        for kind in ("pdf", "png"):
             written.append(folder / f"{outcome.statement.name}.{kind}")
             save(figure, written[-1])
+        write_caption(outcome.picture.caption, written[-1])
     return written
 
 

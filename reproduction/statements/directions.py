@@ -208,8 +208,8 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         picture=Picture(
             caption=(
-                "The change of recall when one size takes its next value and all others "
-                "stay, averaged over a full factorial design. Bars are 99.5 % over seeds."
+                "Change of recall when one size takes its next value and all others stay, "
+                "averaged over a full factorial design. Bars are 99.5 % over seeds."
             ),
             panels=[
                 Panel(

@@ -13,7 +13,7 @@ import numpy as np
 from recallscope.common.status import Status
 from recallscope.experiment.record import Record
 from recallscope.plot.grouping import grouped_by
-from recallscope.plot.panels import Kind, Panel, Picture, Series
+from recallscope.plot.panels import Panel, Picture
 from recallscope.statistics.intervals import Interval, mean_interval
 from reproduction.evidence import Evidence
 from reproduction.intervals import UNKNOWN, drawn_again, mean_over, shown
@@ -201,9 +201,9 @@ def analyse(evidence: Evidence) -> Finding:
                 f"large first steps only {gained_large.mean:.2f}"
             ),
             caption=(
-                "The first steps leave attention logits with standard deviation s. AUC: "
-                "of two seeds, how often the one that finds the trigger had the higher "
-                "cosine with it early. Bars are 99.5 %."
+                "The first steps leave attention logits with standard deviation s. AUC: of two "
+                "seeds, how often the one that finds the trigger had the higher early cosine. "
+                "Bars are 99.5 %."
             ),
             panels=[
                 Panel(
@@ -230,12 +230,10 @@ def analyse(evidence: Evidence) -> Finding:
                 Panel(
                     title="what the first steps predict",
                     x="s, scale of attention logits",
-                    y="AUC",
+                    y="AUC, 0.5 is chance",
+                    y_from=0.5,
                     log_x=True,
-                    series=[
-                        measured_series("early cosine", areas.items()),
-                        Series("chance", Kind.REFERENCE, list(areas), [0.5] * len(areas)),
-                    ],
+                    series=[measured_series("early cosine", areas.items())],
                 ),
             ],
         ),

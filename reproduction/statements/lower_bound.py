@@ -132,8 +132,9 @@ STATEMENT = Statement(
     background=(
         "The first gradient is a matrix of d × d numbers. It carries only so much "
         "information about which token goes with which label, whoever reads it; our bound "
-        "counts it. The decoders range from using the gradient as it is to message "
-        "passing."
+        "counts it. It takes the noise of the gradient for Gaussian, and does not apply to "
+        "three steps, which use two further gradients. The decoders range from using the "
+        "gradient as it is to message passing."
     ),
     plain=(
         "however the first gradient is read, some need for data is in the problem and not "
@@ -293,10 +294,8 @@ def analyse(evidence: Evidence) -> Finding:
                 f"the best at most {farthest.mean:.3g} times"
             ),
             caption=(
-                "N* + V over the bound's, for half the facts, at the longest sequences; "
-                "the title is over all lengths and both fractions of the facts. The bound "
-                "takes the gradient's noise for Gaussian. It does not apply to three "
-                "steps, which use two further gradients. Bars are 95 %."
+                "N* + V over the bound's, for half the facts at the longest sequences; the title "
+                "is over all lengths and both fractions of the facts. Bars are 95 %."
             ),
             panels=[
                 Panel(

@@ -12,6 +12,7 @@ from recallscope.common.csv_files import read_csv
 from recallscope.common.status import Status
 from recallscope.experiment.record import Record
 from recallscope.plot.grouping import grouped_by
+from recallscope.plot.labels import noise_label
 from recallscope.plot.panels import Panel, Picture, Series, theory_line
 from recallscope.plot.style import NOISES as COLOURS_OF_NOISES
 from recallscope.statistics.intervals import Interval
@@ -324,7 +325,7 @@ def analyse(evidence: Evidence) -> Finding:
     few, many = (
         changes[samples][max(changes[samples])] for samples in (min(changes), max(changes))
     )
-    names = [name.replace("_", " ").replace("mlp", "MLP") for name in NOISES]
+    names = [noise_label(name) for name in NOISES]
     readings = evidence.runs(MLP_LIMITS)
     limits_of = limited(readings)
     cells, first = limits_of["recall_accuracy"], limits_of["first_gradient_accuracy"]
@@ -390,11 +391,9 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         picture=Picture(
             caption=(
-                "First: which of the three noises is the largest in the first gradient, "
-                "in three problems, each measured separately. Then the widths at which "
-                f"half the facts are recalled from the population, and {TARGET:.0%} of "
-                "them on the plane of m and d. Last: recall with an MLP minus recall "
-                "without, at the same seeds. Bars are 99.5 % (first, last) and 95 %."
+                "Fraction of each noise in the first gradient (bars 99.5 %), widths for half the "
+                f"facts and for {TARGET:.0%} of them (95 %), and recall with an MLP minus recall "
+                "without, at the same seeds (99.5 %)."
             ),
             panels=[
                 Panel(

@@ -170,9 +170,8 @@ def analyse(evidence: Evidence) -> Finding:
                 "where all facts fit"
             ),
             caption=(
-                f"Loss of gradient descent on both matrices: means and ranges over {seeds} "
-                "seeds. Stable: the largest step that is so at the start, 2 over the "
-                "curvature."
+                f"Loss of gradient descent on both matrices: means and ranges over {seeds} seeds. "
+                "Stable: the largest step that is stable at the start, 2 over the curvature."
             ),
             panels=[
                 Panel(

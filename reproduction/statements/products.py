@@ -260,11 +260,9 @@ def analyse(evidence: Evidence) -> Finding:
         reply=_rivals(known),
         picture=Picture(
             caption=(
-                "First: the sample-size threshold over d, for the shortest and the "
-                "longest of the long sequences; lines are closed forms with nothing "
-                "fitted. Second: facts stored over N/L. Several points of a colour above "
-                "one another have the same N/L and different L: the closer they lie, the "
-                "less L matters but through N/L. Bars are 95 %."
+                "N* over d with closed forms (lines, nothing fitted), and facts stored over N/L. "
+                "Points of a colour at one N/L differ in L: the closer they are, the less L "
+                "matters otherwise. Bars are 95 %."
             ),
             panels=[
                 Panel(

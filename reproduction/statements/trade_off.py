@@ -121,9 +121,9 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         picture=Picture(
             caption=(
-                "First: facts of which half are recalled from the population (N = ∞), per "
-                "number of the d² in the value matrix. Second: samples that the same "
-                "facts need. Bars are 95 %, lines closed forms."
+                "Facts of which half are recalled from infinite data, over the d² numbers of the "
+                "value matrix, and samples for half of as many. Lines are closed forms. Bars are "
+                "95 %."
             ),
             panels=[
                 Panel(

@@ -143,10 +143,9 @@ def analyse(evidence: Evidence) -> Finding:
         ),
         picture=Picture(
             caption=(
-                "Samples needed for half of the facts at the shortest and longest "
-                "sequences. The corners are judged, from separate runs; the points "
-                "between are shown for comparison. Lines are our closed forms with "
-                "nothing fitted. Bars are 95 %."
+                "Samples for half of the facts. The corners are judged, from separate runs; points "
+                "between are for comparison. Lines are closed forms, nothing fitted. Bars are "
+                "95 %."
             ),
             panels=[
                 Panel(

@@ -22,6 +22,7 @@ from agreement import (
 )
 from inline_code import inline_code
 from lanes import slow_after_first
+from matplotlib.colors import to_rgb
 
 from browser import browser, open_tab
 from recallscope import Instance, Problem, Threads, explore, learn, predict, run, solve
@@ -31,6 +32,7 @@ from recallscope.explorer.inline import inline
 from recallscope.explorer.page import page
 from recallscope.explorer.page_data import page_data
 from recallscope.measure.sweep_file import read_sweep
+from recallscope.plot.style import NOISES
 from recallscope.theory.choosing import law_named
 from recallscope.theory.law import NOTHING_GIVEN
 from recallscope.three_step.three_step import Learned
@@ -329,6 +331,18 @@ def test_the_command_writes_and_says_so(tmp_path, monkeypatch):
     assert explore(path) == path  # over the first
     assert opened == [path.resolve().as_uri()]
     assert path.read_text(encoding="utf-8") == page()
+
+
+def test_noises_have_the_colours_of_figures(tab):
+    script = """() => [...document.querySelectorAll("#noises summary")].map((row) =>
+      [row.textContent, row.querySelector(".key").style.background])"""
+    shown = tab.page.evaluate(script)
+    assert len(shown) >= 4
+    for text, background in shown:
+        words = text.lower().replace("-", " ")
+        (name,) = (name for name in NOISES if words.startswith(f"{name.replace('_', ' ')} "))
+        parts = ", ".join(str(round(255 * part)) for part in to_rgb(NOISES[name][0]))
+        assert background == f"rgb({parts})", text
 
 
 def test_modules_are_inlined_or_refused(tmp_path):

@@ -100,6 +100,8 @@ def test_figures_for_print(tmp_path):
     written = write_figures([found for _, found in statements()[:2]], tmp_path / "figures")
     names = {f"{name}.{kind}" for name in ("products", "depth") for kind in ("pdf", "png")}
     assert {path.name for path in written} == names
+    caption = (tmp_path / "figures" / "depth.caption.txt").read_text()
+    assert caption == "Accuracy against the length of a sequence.\n"
     assert (tmp_path / "figures" / "products.pdf").read_bytes().startswith(b"%PDF")
 
 

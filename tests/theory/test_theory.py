@@ -610,9 +610,39 @@ def test_a_phase_map_says_by_which_law_it_is() -> None:
     )
     assert type(plane).from_dict(plane.to_dict()).to_dict() == plane.to_dict()
     derived = phase_map(Problem(vocab=64, samples=1, dim=1, length=4), *axes)
-    assert "Closed forms, nothing fitted. Colours: the bottleneck" in " ".join(
+    assert "Closed forms, nothing fitted. Colours: the " in " ".join(
         phase_map_figure(derived.figure_data()).get_suptitle().split()
     )
+
+
+def test_a_phase_map_names_its_stages_only_if_it_has_several() -> None:
+    noises = ("interference", "mlp_noise")
+    plane = {
+        "x": {"name": "dim", "values": [16, 32]},
+        "y": {"name": "samples", "values": [64, 128]},
+        "accuracy": "recall_accuracy",
+        "cells": [
+            {"stage": "recall", "term": term, "predicted": at / 4}
+            for at, term in enumerate(noises * 2)
+        ],
+    }
+
+    def shown() -> tuple[set[str], set[str], str]:
+        figure = phase_map_figure(plane)
+        patches = figure.legends[0].get_patches()
+        hatches = {patch.get_hatch() for patch in patches}
+        return {str(patch.get_label()) for patch in patches}, hatches, figure.get_suptitle()
+
+    assert shown() == (
+        {"interference", "MLP noise"},
+        {""},
+        "Lines: predicted recall accuracy. Colours: the dominant noise of recall.",
+    )
+    plane["cells"][0]["stage"] = "attention"  # type: ignore[index]
+    labels, hatches, caption = shown()
+    assert labels == {"attention: interference", "recall: interference", "recall: MLP noise"}
+    assert hatches == {"", "////"}
+    assert caption.endswith("Colours: the bottleneck; hatching: its stage.")
 
 
 def test_every_region_of_a_phase_map_looks_different() -> None:

@@ -216,17 +216,18 @@ def saturation_picture() -> None:
             log_x=True,
         ),
         Panel(
-            title="what the first steps predict",
+            title="what the early cosine predicts",
             x="saturation s",
-            y="AUC of early cosine",
-            series=[*areas, Series(label="chance", kind=Kind.REFERENCE, x=ends, y=[0.5, 0.5])],
+            y="AUC, 0.5 is chance",
+            y_from=0.5,
+            series=areas,
             log_x=True,
         ),
     ]
     most = max(point.gain[0] for point in every)
     last = max(point.gain[0] for point in every if point.saturation == ends[1])
-    title = f"Later steps add up to {most:.2f} to attention, at s={ends[1]:g} at most {last:.2f}"
-    draw("end-saturation.png", Picture(caption="", panels=panels, title=title), width=3.25)
+    title = f"Later steps add up to {most:.2f} to attention, at s = {ends[1]:g} at most {last:.2f}"
+    draw("end-saturation.png", Picture(caption="", panels=panels, title=title))
 
 
 if __name__ == "__main__":

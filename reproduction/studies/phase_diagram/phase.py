@@ -19,7 +19,7 @@ def main() -> None:
     )
     title = "Closed forms at V=4096, N=200,000, L=64, ReLU MLP, sphere embeddings"
     docs = Path(__file__).parents[3] / "docs"
-    save(phase_map_figure(plane.figure_data(), title), docs / "phase.png")
+    save(phase_map_figure(plane.figure_data(), title, width=3.25), docs / "phase.png")
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ ROOT = Path(__file__).parents[3]
 RECORDS = HERE / "phase_diagram-records.csv"
 TABLE = HERE / "phase_diagram.csv"
 DOCS = ROOT / "docs"
-TITLE = f"Closed forms predict where half of\n{VOCAB} facts are recalled"
+TITLE = f"Closed forms predict where half of {VOCAB} facts are recalled"
 
 
 def planned(seeds: int) -> list[tuple[Problem, int]]:
@@ -133,13 +133,13 @@ def report(diagram: PhaseDiagram) -> None:
 
 
 def draw(found: list[PhaseDiagram]) -> None:
-    """All that is known, and the same with colour, points and line alone, one column wide."""
+    """All that is known, and the same with colour, points and line alone."""
     data = [diagram.to_dict() for diagram in found]
     save(phase_diagram_figure(data), DOCS / "phase-diagram.png")
     unmarked = {"stage": None, "term": None, "disagrees": False}
     for diagram in data:
         diagram["cells"] = [cell | unmarked for cell in diagram["cells"]]
-    figure = phase_diagram_figure(data, width=3.25, caption=False)
+    figure = phase_diagram_figure(data, width=6.75, caption=False)
     for axes, diagram in zip(figure.axes, data, strict=False):
         axes.set_title(f"sequences of {diagram['problem']['length']} tokens", fontsize=7.5)
     figure.suptitle(TITLE, fontsize=9)

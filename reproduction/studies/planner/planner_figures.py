@@ -17,7 +17,7 @@ from reproduction.studies.end_of_training.end_figures import draw
 from reproduction.studies.planner.planner import judged, runs_of
 
 NAMES = ("load", "exposures", "examples", "dim", "layers", "rank", "bits", "context", "trained")
-LINES = {"2 bits (Allen-Zhu and Li)": 2.0, "3.64 bits (Morris and others)": 3.64}
+LINES = {"lower: 2 bits (Allen-Zhu and Li)": 2.0, "upper: 3.64 bits (Morris and others)": 3.64}
 
 
 def left_out() -> list[tuple[str, float, float, float, float]]:

@@ -12,6 +12,7 @@ from recallscope import __version__
 from recallscope.common.csv_files import check_output
 from recallscope.common.errors import ProblemError
 from recallscope.common.new_files import write_whole
+from recallscope.explorer.colours import colour_variables
 from recallscope.explorer.inline import inline
 from recallscope.explorer.page_data import page_data
 
@@ -28,6 +29,7 @@ def page() -> str:
     folder = files("recallscope.explorer").joinpath("page")
     script = inline(folder, "main.js")
     parts = {
+        "colours": colour_variables(),
         "style": folder.joinpath("page.css").read_text(encoding="utf-8"),
         "version": __version__,
         # The browser runs no other script.

@@ -112,7 +112,7 @@ class TrainingCurve(Result):
             ]
             if early is not None:
                 value = float(getattr(early, f"{predicted}_accuracy"))
-                text = f"three large steps, closed form: {names[predicted]}"
+                text = f"closed form: {names[predicted]}"
                 ends = [steps[0], steps[-1]]
                 series += [
                     Series(text, Kind.THEORY, [3.0], [value], colour=6),

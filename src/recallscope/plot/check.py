@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from recallscope.plot.grouping import grouped_by
+from recallscope.plot.labels import noise_label
 from recallscope.plot.layout import explain, handle, needed, small_legend
 from recallscope.plot.style import look, new_figure, style_axes
 from recallscope.plot.ticks import set_ticks
@@ -72,9 +73,8 @@ def check_caption(report: Mapping[str, Any]) -> str:
     return (
         f"Check {verdict}: V={p['vocab']}, N={p['samples']:g}, d={p['dim']}, L={p['length']}, "
         f"{model}, {p['embedding']}{mark}. Variances over those of closed forms, nothing fitted. "
-        "One size at a time goes from half (hollow) to twice (filled) the problem's. Means over "
-        f"{report['seeds']} instances, bars: standard errors. Grey: within a factor {_LEVEL:g}. "
-        "Arrows: beyond the axis."
+        "One size changes, to half (hollow) and twice (filled). Bars: standard errors of "
+        f"{report['seeds']} instances. Grey: within a factor {_LEVEL:g}."
     )
 
 
@@ -136,4 +136,4 @@ def _draw_ratios(axes: Axes, comparison: Mapping[str, Any], height: float, place
 
 def _name(comparisons: Sequence[Mapping[str, Any]]) -> str:
     worst = min((comparison["verdict"] for comparison in comparisons), key=_VERDICTS.index)
-    return f"{comparisons[0]['term'].replace('_', ' ')}\n{worst}"
+    return f"{noise_label(comparisons[0]['term'])}\n{worst}"

@@ -83,6 +83,24 @@ def describe_common_fields(many: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
+def noise_label(name: str) -> str:
+    """The name of a noise as it is read.
+
+    >>> noise_label("mean_bias"), noise_label("mlp_noise")
+    ('mean bias', 'MLP noise')
+    """
+    return name.replace("_", " ").replace("mlp", "MLP")
+
+
+def bottleneck_label(stage: str, noise: str, stages: int) -> str:
+    """The name of a bottleneck, with its stage where a figure has several.
+
+    >>> bottleneck_label("recall", "mlp_noise", 1), bottleneck_label("attention", "mean_bias", 2)
+    ('MLP noise', 'attention: mean bias')
+    """
+    return f"{stage.replace('_', ' ')}: {noise_label(noise)}" if stages > 1 else noise_label(noise)
+
+
 def accuracy_label(accuracy: str) -> str:
     """The name of an accuracy as it is read: first gradient, attention or recall."""
     return accuracy.removesuffix("_accuracy").replace("_", " ")

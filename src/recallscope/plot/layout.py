@@ -39,7 +39,7 @@ def panel_grid(
 def explain(figure: Figure, handles: Sequence[Artist], caption: str) -> None:
     """Add legend and caption, for which the figure grows."""
     width = figure.get_figwidth()
-    lines = wrap(caption.replace(" %", "\u00a0%"), int(LETTERS_PER_INCH * width))
+    lines = even_lines(caption.replace(" %", "\u00a0%"), int(LETTERS_PER_INCH * width))
     letters = int(LETTERS_PER_INCH * (width - _HANDLE - 0.1))
     labels = [fill(str(artist.get_label()), letters) for artist in handles]
     longest = max((len(line) for label in labels for line in label.split("\n")), default=0)
@@ -59,6 +59,17 @@ def explain(figure: Figure, handles: Sequence[Artist], caption: str) -> None:
             handlelength=1.8,
             columnspacing=1.2,
         )
+
+
+def even_lines(text: str, letters: int) -> list[str]:
+    """As few lines as possible, none of which is left with a last word.
+
+    >>> even_lines("Four corners: small or large d, short or long L", 45)
+    ['Four corners: small or', 'large d, short or long L']
+    """
+    by_width = [wrap(text, width, break_on_hyphens=False) for width in range(1, letters + 1)]
+    fewest = len(by_width[-1])
+    return next(lines for lines in by_width if len(lines) == fewest)
 
 
 def handle(label: str, **look: Any) -> Line2D:

@@ -55,6 +55,8 @@ class Panel:
     series: Sequence[Series]
     log_x: bool = False
     log_y: bool = False
+    y_from: float | None = None
+    """Where the axis starts; by default at the lowest point or bar."""
 
 
 @dataclass(frozen=True, kw_only=True)

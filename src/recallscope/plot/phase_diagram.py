@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import fill
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,7 +17,13 @@ from scipy.special import logit  # type: ignore[import-untyped]
 
 from recallscope.common.arrays import Column, Table
 from recallscope.plot import layout
-from recallscope.plot.labels import accuracy_label, describe_common_fields, describe_fields, letter
+from recallscope.plot.labels import (
+    accuracy_label,
+    bottleneck_label,
+    describe_common_fields,
+    describe_fields,
+    letter,
+)
 from recallscope.plot.layout import handle
 from recallscope.plot.style import COLOUR_MAP, COLOURS, label_size_axes
 
@@ -25,7 +31,9 @@ _MEASURED, _THEORY, _REGIONS = COLOURS[1], "black", "white"
 _BRIGHT = 0.6  # cells above are light enough for black on them
 _NEAR_TARGET = 0.25  # cells without names, to keep the boundary visible
 _NO_NOISE = -1  # the code of a cell where the law has no noises
+_GAP = 3  # points, between a name and the frame
 _SMALLEST_NAMED = 0.03  # fraction of the plane; smaller regions carry no name
+_Side = Literal["left", "center", "right"]
 
 
 def phase_diagram_figure(
@@ -86,21 +94,15 @@ def phase_diagram_caption(diagrams: Sequence[Mapping[str, Any]]) -> str:
         f"Colour: mean {accuracy_label(first['accuracy'])} accuracy of {seeds} seeds per cell, "
         f"tested on {tests} fresh samples each.",
     ]
-    if crossed := [diagram for diagram in diagrams if not diagram.get("no_boundary")]:
-        sentences.append(
-            f"Points: where it crosses {first['target']:g} along {letter(crossed[0]['y']['name'])},"
-            " with 95 % intervals; no point: not within the plane."
-        )
+    if any(not diagram.get("no_boundary") for diagram in diagrams):
+        sentences.append("Bars: 95 % intervals.")
     predicted = [diagram for diagram in diagrams if not _without_theory(diagram)]
-    lined = [diagram for diagram in predicted if diagram in crossed]
-    sentences += dict.fromkeys(f"Line: the same by {_law(diagram)}." for diagram in lined)
     sentences += dict.fromkeys(diagram.get("origin") or "" for diagram in predicted)
     sentences += dict.fromkeys(
         f"{why[0].upper()}{why[1:]}." for diagram in diagrams if (why := diagram.get("no_boundary"))
     )
-    if predicted:
-        by_chance = "" if _tolerance(predicted[0]) else ", as one in twenty is by chance"
-        sentences.append(f"Crosses: {_off(predicted[0])} of the cell's mean{by_chance}.")
+    if predicted and not _tolerance(predicted[0]):
+        sentences.append("One cell in twenty has a cross by chance.")
     if failed:
         sentences.append(f"{failed} runs failed and are left out.")
     return " ".join(filter(None, sentences))
@@ -114,8 +116,9 @@ def _law(diagram: Mapping[str, Any]) -> str:
 
 
 def _draw(axes: Sequence[Axes], diagrams: Sequence[Mapping[str, Any]]) -> None:
+    stages = len({stage for diagram in diagrams for stage, _ in _noises(diagram)})
     for diagram_axes, diagram in zip(axes, diagrams, strict=True):
-        mesh = _draw_diagram(diagram_axes, diagram)
+        mesh = _draw_diagram(diagram_axes, diagram, stages)
         diagram_axes.set_title(_title(diagram, diagrams), fontsize=7.5)
     bar = axes[0].figure.colorbar(mesh, ax=list(axes), aspect=30, pad=0.02)
     bar.set_label(f"measured {accuracy_label(diagrams[0]['accuracy'])} accuracy", fontsize=8)
@@ -123,14 +126,14 @@ def _draw(axes: Sequence[Axes], diagrams: Sequence[Mapping[str, Any]]) -> None:
     bar.outline.set_linewidth(0.5)
 
 
-def _draw_diagram(axes: Axes, diagram: Mapping[str, Any]) -> QuadMesh:
+def _draw_diagram(axes: Axes, diagram: Mapping[str, Any], stages: int) -> QuadMesh:
     x_edges, y_edges = _edges(diagram["x"]["values"]), _edges(diagram["y"]["values"])
     mean = _plane(diagram, "mean")
     axes.set_facecolor("0.85")  # cells without a measurement
     mesh = axes.pcolormesh(x_edges, y_edges, mean, cmap=COLOUR_MAP, vmin=0, vmax=1, rasterized=True)
     label_size_axes(axes, diagram["x"]["name"], diagram["y"]["name"])
     if not _without_theory(diagram):
-        _draw_regions(axes, diagram, x_edges, y_edges)
+        _draw_regions(axes, diagram, x_edges, y_edges, stages)
         _draw_disagreements(axes, diagram)
     if not diagram.get("no_boundary"):
         if not _without_theory(diagram):
@@ -155,7 +158,9 @@ def _edges(values: Sequence[float]) -> Column:
     return np.exp(edges) if has_logarithms else edges
 
 
-def _draw_regions(axes: Axes, diagram: Mapping[str, Any], x_edges: Column, y_edges: Column) -> None:
+def _draw_regions(
+    axes: Axes, diagram: Mapping[str, Any], x_edges: Column, y_edges: Column, stages: int
+) -> None:
     """Lines between cells with different bottlenecks, and a name inside each region."""
     kinds = _noises(diagram)
     number = {kind: code for code, kind in enumerate(kinds)}
@@ -181,17 +186,29 @@ def _draw_regions(axes: Axes, diagram: Mapping[str, Any], x_edges: Column, y_edg
         free = inside & ~at_boundary
         depth = distance_transform_edt(np.pad(free if free.any() else inside, 1))[1:-1, 1:-1]
         i, j = np.unravel_index(np.argmax(depth), depth.shape)
-        axes.text(
-            diagram["x"]["values"][j],
-            diagram["y"]["values"][i],
-            f"{stage}:\n{term}".replace("_", " "),
-            ha="center",
+        x, side, gap = _place(int(j), diagram["x"]["values"], x_edges)
+        axes.annotate(
+            bottleneck_label(stage, term, stages).replace(": ", ":\n"),
+            (x, diagram["y"]["values"][i]),
+            (gap, 0),
+            textcoords="offset points",
+            ha=side,
             va="center",
             fontsize=7,
             color="white",
             path_effects=[withStroke(linewidth=1.6, foreground="black")],
             zorder=6,
         )
+
+
+def _place(column: int, xs: Sequence[float], edges: Column) -> tuple[float, _Side, float]:
+    """Where a name is, how it is aligned there, and the points between: near the frame it stands
+    along the frame."""
+    if column < len(xs) / 6:
+        return edges[0], "left", _GAP
+    if column >= 5 * len(xs) / 6:
+        return edges[-1], "right", -_GAP
+    return xs[column], "center", 0
 
 
 def _binding(cell: Mapping[str, Any]) -> tuple[str, str]:
@@ -302,17 +319,18 @@ def _handles(diagrams: Sequence[Mapping[str, Any]]) -> list[Line2D]:
 
 
 def _title(diagram: Mapping[str, Any], diagrams: Sequence[Mapping[str, Any]]) -> str:
-    """Return what sets a panel apart from the others, and how much of it disagrees."""
+    """Return what sets a panel apart from the others, and how far theory is off in it."""
     common = set.intersection(
         *(set(describe_fields(diagram["problem"]).values()) for diagram in diagrams)
     )
     own = [text for text in describe_fields(diagram["problem"]).values() if text not in common]
     if _without_theory(diagram):
         return ", ".join(own) or str(diagram["without_theory"])
-    compared = diagram["disagreement"]["of"]
-    agree = compared - diagram["disagreement"]["count"]
-    share = agree / max(compared, 1)
-    text = f"theory agrees in {agree} of {compared} cells ({share:.1%})".replace("%", "\u00a0%")
+    crosses, compared = diagram["disagreement"]["count"], diagram["disagreement"]["of"]
+    text = f"crosses in {crosses} of {compared} cells"
+    errors = np.abs(_plane(diagram, "predicted") - _plane(diagram, "mean"))
+    if np.isfinite(errors).any():
+        text = f"theory off by {np.nanmean(errors):.3f} on average, {text}"
     return fill(f"{', '.join(own)}: {text}" if own else text, 44)
 
 

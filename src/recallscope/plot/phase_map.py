@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from recallscope.plot import layout
-from recallscope.plot.labels import accuracy_label
+from recallscope.plot.labels import accuracy_label, bottleneck_label
 from recallscope.plot.style import NOISES, label_size_axes
 
 _LEVELS = (0.1, 0.5, 0.9)
@@ -32,7 +31,7 @@ def phase_map_figure(
     """Regions by their bottleneck, with lines of equal predicted accuracy.
 
     The colour shows the noise and the hatching its stage: none for recall, lines for attention,
-    dots for the first gradient.
+    dots for the first gradient. A map of one stage has no hatching.
 
     Args:
         plane: as `PhaseMap.figure_data` gives it; what `recallscope phase --json` prints will do
@@ -48,7 +47,8 @@ def phase_map_figure(
     """
     figure, (axes,) = layout.panel_grid(phase_map_panels(plane), width or 4.6, 2.9, narrowest=2)
     _draw(axes, plane)
-    axes.set_title(fill(title, int(layout.LETTERS_PER_INCH * figure.get_figwidth())), fontsize=7.5)
+    letters = int(0.75 * layout.LETTERS_PER_INCH * figure.get_figwidth())  # above the axes alone
+    axes.set_title("\n".join(layout.even_lines(title, letters)), fontsize=7.5)
     layout.explain(figure, _handles(axes, plane), phase_map_caption(plane) if caption else "")
     return figure
 
@@ -69,15 +69,26 @@ def phase_map_caption(plane: Mapping[str, Any]) -> str:
     """Return the caption: what is seen, in a paragraph."""
     lines = f"Lines: predicted {accuracy_label(plane['accuracy'])} accuracy."
     lines = f"{lines} {plane.get('origin') or ''}".rstrip()
-    binding = set(_binding(plane)) - {_NOTHING}
-    if not binding:
+    stages = _stages(plane)
+    if not stages:
         return lines
-    hatched = any(_HATCH[stage] for stage, _ in binding)
-    return f"{lines} Colours: the bottleneck{'; hatching: its stage' if hatched else ''}."
+    if len(stages) > 1:
+        return f"{lines} Colours: the bottleneck; hatching: its stage."
+    return f"{lines} Colours: the dominant noise of {stages[0].replace('_', ' ')}."
 
 
 def _binding(plane: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(cell["stage"] or "", cell["term"] or "") for cell in plane["cells"]]
+
+
+def _stages(plane: Mapping[str, Any]) -> list[str]:
+    """The stages that are a bottleneck somewhere; none if the law has no noises."""
+    return sorted({stage for stage, _ in _binding(plane)} - {""})
+
+
+def _hatch(stage: str, plane: Mapping[str, Any]) -> str:
+    """The pattern of a stage; a map of one stage needs none."""
+    return _HATCH[stage] if len(_stages(plane)) > 1 else ""
 
 
 def _draw(axes: Axes, plane: Mapping[str, Any]) -> None:
@@ -90,7 +101,7 @@ def _draw(axes: Axes, plane: Mapping[str, Any]) -> None:
     colours = ListedColormap([_COLOUR[term] for _, term in kinds])
     ends = BoundaryNorm(np.arange(len(kinds) + 1) - 0.5, len(kinds))
     axes.pcolormesh(xs, ys, codes, cmap=colours, norm=ends, alpha=_PALE, rasterized=True)
-    for stage in {stage for stage, _ in kinds if _HATCH[stage]}:
+    for stage in {stage for stage, _ in kinds if _hatch(stage, plane)}:
         here = np.array([of == stage for of, _ in binding], float).reshape(shape)
         axes.contourf(xs, ys, here, levels=(0.5, 1.5), colors="none", hatches=[_HATCH[stage]])
     # The labels of lines are placed for axes as they are.
@@ -122,8 +133,8 @@ def _handles(axes: Axes, plane: Mapping[str, Any]) -> list[Artist]:
     regions = [
         Patch(
             facecolor=to_rgba(_COLOUR[term], _PALE),
-            hatch=_HATCH[stage],
-            label=f"{stage}: {term}".replace("_", " "),
+            hatch=_hatch(stage, plane),
+            label=bottleneck_label(stage, term, len(_stages(plane))),
         )
         for stage, term in sorted(set(_binding(plane)) - {_NOTHING})
     ]

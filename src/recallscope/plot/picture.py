@@ -18,12 +18,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from recallscope.common.arrays import Column
-from recallscope.plot.layout import LETTERS_PER_INCH, handle, needed, small_legend
+from recallscope.plot.layout import LETTERS_PER_INCH, even_lines, handle, needed, small_legend
 from recallscope.plot.panels import Kind, Panel, Picture, Series
-from recallscope.plot.style import look, new_figure, style_axes
+from recallscope.plot.style import GREY, look, new_figure, style_axes
 from recallscope.plot.ticks import set_ticks
 
-_GREY = "#767676"
 _PANEL = (2.5, 2.2)  # inches
 _STACKED = 1.7  # the height of panels that stand one below the other
 _NARROWEST, _MARGIN = 2.1, 0.6  # of a panel, and of its part outside the axes
@@ -47,8 +46,8 @@ def picture_figure(
     width = width or max(_PANEL[0] * columns, 3.4)
     columns = min(columns, max(1, int(width / _NARROWEST)))
     words = picture.caption.replace(" %", "\u00a0%") if caption else ""
-    below = wrap(words, int(LETTERS_PER_INCH * width))
-    heading = wrap(title or picture.title, int(0.75 * LETTERS_PER_INCH * width))
+    below = even_lines(words, int(LETTERS_PER_INCH * width))
+    heading = even_lines(title or picture.title, int(0.75 * LETTERS_PER_INCH * width))
     letters = int(LETTERS_PER_INCH * (width / columns - _MARGIN))
     height = _STACKED if columns == 1 < len(panels) else _PANEL[1]
     heights = [
@@ -103,12 +102,13 @@ def draw_panel(axes: Axes, panel: Panel, letters: int = 40) -> None:
         log_y = panel.log_y and bool(np.any(y > 0))
         axes.set_yscale("log" if log_y else "linear")
         axes.set_ylim(_limits(y, low, high, log_y))
+        axes.set_ylim(bottom=panel.y_from)
         set_ticks(axes.yaxis, base=_base(set(y.tolist())))
     for points in placed:
         (_draw_points if points.series.kind is Kind.MEASURED else _draw_line)(axes, points)
     if not placed:
         where: dict[str, Any] = {"xycoords": "axes fraction", "ha": "center"}
-        axes.annotate("nothing to show yet", (0.5, 0.5), color=_GREY, fontsize=7, **where)
+        axes.annotate("nothing to show yet", (0.5, 0.5), color=GREY, fontsize=7, **where)
     axes.set_title(_plain(fill(panel.title, letters)), fontsize=7.5)
     axes.set_xlabel(_plain(fill(panel.x, letters)), fontsize=7.5)
     axes.set_ylabel(_plain(fill(panel.y, 34)), fontsize=7.5)
@@ -136,7 +136,7 @@ class _Placed:
         number = self.place if self.series.colour is None else self.series.colour
         if self.series.kind is Kind.MEASURED:
             return look(number)
-        colour = _GREY if self.series.kind is Kind.REFERENCE else look(number)["color"]
+        colour = GREY if self.series.kind is Kind.REFERENCE else look(number)["color"]
         if len(self.y) == 1:  # a line of one point would not be seen
             return {"color": colour, "marker": "*", "linestyle": ""}
         width, style = _LINES[self.series.kind]

@@ -21,16 +21,17 @@ from recallscope.plot.ticks import set_ticks
 # Okabe and Ito's colour-blind safe colours, each with a separate marker for grey print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+GREY = "#767676"  # of references; seen on white and on black
 NOISES = {
-    name: (COLOURS[place], MARKERS[place])
-    for place, name in enumerate(
-        (
-            *("interference", "mean_bias", "mlp_noise", "sampling", "gradient_noise"),
-            *("kernel_interference", "cross_talk"),
-        )
-    )
+    "interference": (COLOURS[0], MARKERS[0]),
+    "mean_bias": (COLOURS[1], MARKERS[1]),
+    "mlp_noise": (COLOURS[2], MARKERS[2]),
+    "sampling": (COLOURS[3], MARKERS[3]),
+    "gradient_noise": (COLOURS[4], MARKERS[4]),
+    "kernel_interference": (COLOURS[5], MARKERS[5]),
+    "cross_talk": (GREY, MARKERS[6]),
 }
-"""The colour and the marker of each noise, in every figure."""
+"""The colour and the marker of each noise, in every figure and in the explorer."""
 COLOUR_MAP = "cividis"  # of accuracies: even in grey, and for all eyes
 FORMATS = (".pdf", ".png", ".svg")
 _UNDATED: dict[str, dict[str, None]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}

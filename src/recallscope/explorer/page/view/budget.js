@@ -5,7 +5,7 @@ import { solve } from "../theory/required_size.js";
 import { TERMS } from "../theory/noise.js";
 import { accuracyOf, exponentsOf } from "../theory/prediction.js";
 import { LETTERS, SIZES } from "../theory/problem.js";
-import { COLOURS } from "./colours.js";
+import { noiseColour } from "./colours.js";
 import { element, find, later } from "./dom.js";
 import { digits, NOISES, raised, share, whole } from "./words.js";
 
@@ -15,7 +15,6 @@ const TITLES = {
   recall: "Recall: is the right label the highest?",
   first_gradient: "First gradient: what if we stopped after the first gradient?",
 };
-const COLOUR = Object.fromEntries(Object.keys(NOISES).map((name, i) => [name, COLOURS[i]]));
 /** The limit of each size, and its name. */
 const LIMITS = {
   vocab: [2, "even V = 2"],
@@ -55,7 +54,7 @@ function stagePanel(stage, problem, found) {
   for (const name of wrong) {
     const part = element("span", { class: "part", title: `${NOISES[name].title}: ${digits(terms[name])}` });
     part.style.width = `${(100 * terms[name]) / most}%`;
-    part.style.background = COLOUR[name];
+    part.style.background = noiseColour(name);
     strip.append(part);
   }
   if (Number.isFinite(stands)) {
@@ -83,7 +82,7 @@ function stagePanel(stage, problem, found) {
 
 function termRow(name, variance, total) {
   const key = element("span", { class: "key", "aria-hidden": "true" });
-  key.style.background = COLOUR[name];
+  key.style.background = noiseColour(name);
   const part = total === null ? "of the right label" : `${Math.round((100 * variance) / total)} %`;
   const noise = NOISES[name];
   const helps = `${noise.helps.map((size) => (LESS[size] ? "less " : "more ") + LETTERS[size]).join(" or ")}`;

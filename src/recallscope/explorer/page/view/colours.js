@@ -1,16 +1,17 @@
-// Colour-blind safe colours.
+// Colour-blind safe colours, which Python has written into the style of the page.
 
-/** Okabe and Ito's, for lines and bars. */
-export const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A"];
+const style = getComputedStyle(document.documentElement);
+const given = (name) => style.getPropertyValue(`--${name}`).trim();
 
-/** Of measurements that lie on a map. */
-export const MEASURED = "#FF8C2B";
+/** For lines and bars. */
+export const COLOURS = [0, 1, 2, 3, 4, 5].map((place) => given(`colour-${place}`));
+export const GREY = given("grey");
 
-// Cividis, even in grey: dark blue is 0, yellow is 1.
-const SCALE = [
-  "00224e", "002e6a", "1a386f", "32436d", "434e6c", "535a6d", "61656f", "6f7073", "7d7c78",
-  "8c8878", "9b9476", "aba072", "bcae6c", "cdbb63", "dec958", "f0d846", "fee838",
-].map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+/** Of a noise, the same as in figures. */
+export const noiseColour = (name) => given(`noise-${name}`);
+
+// Even in grey: dark is 0, light is 1.
+const SCALE = given("scale").split(" ").map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
 
 /** Red, green and blue of a number from 0 to 1. */
 export function scale(value) {

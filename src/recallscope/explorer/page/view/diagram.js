@@ -4,7 +4,7 @@ import { accuracyOf } from "../theory/prediction.js";
 import { phaseMap } from "../theory/phase_map.js";
 import { LETTERS, SIZES } from "../theory/problem.js";
 import { logScale, short, ticks } from "./axis.js";
-import { MEASURED, scale, scaleColour } from "./colours.js";
+import { COLOURS, scale, scaleColour } from "./colours.js";
 import { contour, joined, logit } from "./contour.js";
 import { drawn, element, find } from "./dom.js";
 import { sketchMap } from "./sketch.js";
@@ -281,8 +281,8 @@ function measuredMarks({ points, crossings }, x, y, state) {
     const middle = along.place(row.value);
     const bar = along === y ? { x1: across, x2: across, y1: ends[0], y2: ends[1] } : { x1: ends[0], x2: ends[1], y1: across, y2: across };
     const dot = along === y ? { cx: across, cy: middle } : { cx: middle, cy: across };
-    parts.push(drawn("line", { ...bar, stroke: MEASURED, "stroke-width": 2 }));
-    parts.push(drawn("circle", { ...dot, r: 4, fill: MEASURED, class: "crossing" }, drawn("title", {}, crossingWords(row))));
+    parts.push(drawn("line", { ...bar, stroke: COLOURS[1], "stroke-width": 2 }));
+    parts.push(drawn("circle", { ...dot, r: 4, fill: COLOURS[1], class: "crossing" }, drawn("title", {}, crossingWords(row))));
   }
   return parts;
 }

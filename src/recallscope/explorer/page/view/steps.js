@@ -1,7 +1,7 @@
 // The three steps on a small example, one after the other, computed here.
 
 import { attended, attentionScores, evaluate, labelScores, learn } from "../learning/three_step.js";
-import { COLOURS, twoSided } from "./colours.js";
+import { COLOURS, GREY, twoSided } from "./colours.js";
 import { drawn, element, find } from "./dom.js";
 import { NAMES, share } from "./words.js";
 
@@ -196,7 +196,7 @@ function scoreBars(scores, asked, order) {
   const highest = scores.indexOf(Math.max(...scores));
   const parts = scores.flatMap((score, i) => {
     const length = (Math.abs(score) / most) * 100;
-    const colour = i === asked ? COLOURS[2] : i === highest ? COLOURS[1] : COLOURS[6];
+    const colour = i === asked ? COLOURS[2] : i === highest ? COLOURS[1] : GREY;
     const said = i === asked ? "right" : i === highest ? "wins, and is wrong" : "";
     return [
       drawn("text", { x: 8, y: i * row + 12, class: "tick" }, label(order[i])),
