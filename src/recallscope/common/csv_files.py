@@ -8,12 +8,13 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from recallscope.common.errors import ProblemError
 from recallscope.common.given_files import read_regular
-from recallscope.common.new_files import write_whole
+from recallscope.common.new_files import written_next_to
 
 _MOST_BYTES = 2**23  # of a table that is read
 FORMULA = r"^([=+\-@\t\r])"
@@ -48,18 +49,27 @@ def write_csv(rows: Iterable[Mapping[str, Any]], path: str | Path) -> None:
 
     The file is written next to the path and then moved there: no half of a table is ever seen.
     """
-    rows = list(rows)
-    path = check_output(path, "table", (".csv",))
-    write_whole(path, "table", csv_text(list(rows[0]) if rows else [], rows))
+    path, rows = check_output(path, "table", (".csv",)), iter(rows)
+    first = next(rows, None)
+    with (
+        written_next_to(path, "table") as part,
+        part.open("w", newline="", encoding="utf-8") as file,
+    ):
+        if first is not None:
+            _write(file, list(first), chain([first], rows))
 
 
 def csv_text(head: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """Rows as the text of a table, with no cell that a spreadsheet would take for a formula."""
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, head)
-    for row in ({name: name for name in head}, *rows):
-        writer.writerow({name: _cell(value) for name, value in row.items()})
+    _write(text, head, rows)
     return text.getvalue()
+
+
+def _write(file: TextIO, head: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    writer = csv.DictWriter(file, head)
+    for row in chain([{name: name for name in head}], rows):
+        writer.writerow({name: _cell(value) for name, value in row.items()})
 
 
 def _cell(value: Any) -> Any:

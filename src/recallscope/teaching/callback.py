@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -14,12 +15,12 @@ import numpy as np
 import torch
 
 from recallscope.common.checks import whole_number
+from recallscope.common.csv_files import write_csv
 from recallscope.common.errors import ProblemError
 from recallscope.common.extras import missing_explained
 from recallscope.common.given_files import read_regular
 from recallscope.common.new_files import write_whole
 from recallscope.common.status import Status
-from recallscope.common.table_files import write_table
 from recallscope.task.random import Role, generator
 from recallscope.teaching.facts import Facts
 from recallscope.teaching.kept import Texts, kept_texts, tokens_of
@@ -146,12 +147,23 @@ class RecallCallback(TrainerCallback):  # type: ignore[misc]
         sampled = Recalled(found.right[self._sample], found.loss[self._sample])
         if not self._looks or self._looks[-1][0].step < state.global_step:
             self._add(args, state, model, sampled, start)
-        facts = [*self._fact_rows(found, others)]
-        self._result = self._taught(args, state, model, facts)
+        missing: list[TaughtFact] = []
+
+        def rows() -> Iterator[dict[str, Any]]:
+            """The table, row by row: ten million facts are too many to be held at once."""
+            for fact in self._fact_rows(found, others):
+                if fact.count and not fact.recalled:
+                    missing.append(fact)
+                yield asdict(fact)
+
+        folder = self._history.parent
         if state.is_world_process_zero:
-            folder = self._history.parent
-            write_table(self._result.step_rows(), folder / STEPS)
-            write_table((asdict(fact) for fact in facts), folder / FACTS)
+            write_csv(rows(), folder / FACTS)
+        else:
+            deque(rows(), maxlen=0)
+        self._result = self._taught(args, state, model, missing, others)
+        if state.is_world_process_zero:
+            write_csv(self._result.step_rows(), folder / STEPS)
 
     def _plan(self, steps: int, examples: int) -> None:
         """Choose steps and facts: from sizes alone, so that a resumed training has the same.
@@ -269,18 +281,22 @@ class RecallCallback(TrainerCallback):  # type: ignore[misc]
                 )
                 number += 1
 
-    def _taught(self, args: Any, state: Any, model: Any, facts: list[TaughtFact]) -> Taught:
-        facts = [fact for fact in facts if fact.count]  # the others are only in the table
-        tested = [fact.test_recalled for fact in facts if fact.test_recalled is not None]
+    def _taught(
+        self, args: Any, state: Any, model: Any, missing: list[TaughtFact], others: Recalled | None
+    ) -> Taught:
+        tested = None
+        if others is not None:
+            worded = np.asarray(self.facts.table.data.column("test_prompt").is_valid())
+            tested = others.right[worded & (self.facts.counts > 0)]
         configs = list(getattr(model, "peft_config", {}).values())
-        missing = [fact for fact in facts if not fact.recalled]
+        number = len(self._seen)
         return Taught(
             status=Status.OK,
             reason="",
-            facts=len(facts),
+            facts=number,
             sample=len(self._sample),
-            recall=1 - len(missing) / len(facts),
-            test_recall=sum(tested) / len(tested) if tested else None,
+            recall=1 - len(missing) / number,
+            test_recall=None if tested is None or not len(tested) else float(tested.mean()),
             exposures=self.looks[-1].exposures,
             steps=state.global_step,
             batch=args.train_batch_size * args.gradient_accumulation_steps * args.world_size,
