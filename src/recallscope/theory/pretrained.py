@@ -37,6 +37,7 @@ from recallscope.theory.published import SATURATED, spanned
 from recallscope.theory.question import Capacity, Ends, Question
 
 _REFERENCE = 1e9  # parameters
+_LARGEST_BATCH, _SMALLEST_BATCH, _STEPS_OF_EXPOSURE = 128, 8, 3
 
 
 class Case(NamedTuple):
@@ -54,6 +55,15 @@ class Case(NamedTuple):
     parameters: float
     facts: float
     batch: float
+
+
+def usual_batch(facts: int) -> int:
+    """Facts of one step, if not given: 128, or fewer so that each exposure has three steps.
+
+    >>> [usual_batch(facts) for facts in (5, 100, 10_000)]
+    [8, 33, 128]
+    """
+    return min(_LARGEST_BATCH, max(_SMALLEST_BATCH, facts // _STEPS_OF_EXPOSURE))
 
 
 class Constants(NamedTuple):
@@ -107,7 +117,7 @@ The middle is their geometric mean. That they differ so much is the interval.
 """
 SHAPE = 0.053
 """90 % of measured recalls are this near to the curve through a run's own two exposures."""
-_QUANTILES = (41, 15, 9)  # of Eh, of b and of the load
+_QUANTILES = (201, 11, 21)  # of Eh, of b and of the load
 _FIVE, _NINETY_FIVE = 0.05, 0.95
 _SIGMAS = 1.6449  # from the middle of a normal distribution to its 95 % quantile
 
