@@ -92,15 +92,35 @@ def test_no_printed_interval_of_recall_is_wider_than_one_half(exposures):
 
 
 def test_a_rank_limits_many_facts_and_not_few():
-    few, many = (planned(model=LLAMA, rank=8, facts=facts) for facts in (500, 10**6))
+    few, many = (planned(model=LLAMA, rank=8, facts=facts) for facts in (500, 10**7))
     assert few.limit is Limit.NONE
     assert "Rank 8 does not limit recall here" in said_of(few)
     assert many.limit is Limit.CAPACITY
     assert many.reached[1].exposures == (math.inf,) * 3
     assert "Rank 8 limits recall: it does from about" in said_of(many)
-    assert "(never to never)" in said_of(many)
+    assert "most of them are never recalled" in said_of(many)
+    (change,) = many.changes
+    assert change.cost is None
+    assert re.fullmatch(r"a rank of \d+", change.change)
     words = json.loads(json.dumps(many.to_dict()))  # infinity is no number of JSON
     assert words["reached"][1]["exposures"]["value"] is None
+
+
+def test_a_rank_that_limits_in_part_has_an_open_interval():
+    found = planned(rank=8, facts=50_000)
+    half, nine = (each.exposures for each in found.reached)
+    assert half.value < half.high == math.inf
+    assert nine.value == math.inf
+    assert "0.9 never by the middle estimate of capacity" in said_of(found)
+    assert "By the low estimate of capacity no number of exposures reaches 0.9" in said_of(found)
+
+
+def test_all_matrices_are_adapted_unless_some_are_named():
+    every, some = planned(rank=8), planned(rank=8, target_modules="q_proj,v_proj")
+    assert every.inputs.trained == 2_442_240
+    assert some.inputs.trained == 460_800
+    assert "on all matrices" in said_of(every)
+    assert "on q_proj, v_proj" in said_of(some)
 
 
 def test_bits_of_facts_grow_with_their_number_unless_answers_are_given():

@@ -71,7 +71,7 @@ def plan(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="What LoRA adapts: q_proj,v_proj or all-linear; as in PEFT if not given.",
+            help="What LoRA adapts: q_proj,v_proj or all-linear; as in teach if not given.",
         ),
     ] = None,
     facts: Annotated[

@@ -75,12 +75,10 @@ def question_in_words(inputs: Inputs) -> str:
     """Return the question: facts, method, exposures."""
     by, seen = METHODS[inputs.method], inputs.exposures or 0
     if inputs.method == "lora":
-        by += f" of rank {inputs.rank} on {', '.join(inputs.modules)}" if inputs.rank else ""
+        by += f" of rank {inputs.rank} on {', '.join(inputs.modules)}"
     times = f"{seen:,.0f}" if seen >= 10 else f"{seen:.2g}"
     often = "once" if seen == 1 else f"{times} times"
     how = "trained to the end" if inputs.to_the_end else f"each seen {often}"
-    if inputs.exposures is None and not inputs.to_the_end:
-        return f"{inputs.facts:,} facts by {by}"
     return f"{inputs.facts:,} facts by {by}, {how}"
 
 

@@ -79,7 +79,8 @@ def plan(
         method: pretrain, full (fine-tuning), lora or memory (one layer over frozen embeddings);
             lora if there is a rank, else full for a model and memory without one.
         rank: of LoRA, or of a memory.
-        target_modules: the matrices that LoRA adapts, or all-linear; as in PEFT if not given.
+        target_modules: the matrices that LoRA adapts, or all-linear. If not given all of a
+            pretrained model, as `teach` does, and of small models those of PEFT.
         facts: how many, or a file of them, as `teach` reads it.
         answers: how many different answers a fact may have; as many as facts if not given.
         frequencies: uniform, or zipf: fact number k is seen as often as k^-zipf_exponent.
@@ -152,6 +153,8 @@ def plan(
         shape.adapter(1, inputs.modules)
     check_target(target)
     if inputs.pretrained:
+        if method == "lora" and target_modules is None:
+            inputs = replace(inputs, modules=tuple(shape.matrices()))
         return _teaching(inputs, batch, given, solve_for, target, verify, export, model)
     if batch is not None:
         raise ProblemError("a batch goes with pretrained models: the methods full and lora")

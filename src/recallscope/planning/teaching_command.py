@@ -7,7 +7,6 @@ import shlex
 from pathlib import Path
 
 from recallscope.common.new_files import write_whole
-from recallscope.planning.in_words import question_in_words
 from recallscope.planning.teaching_plan import TeachingPlan
 
 _FACTS, _MODEL = "facts.jsonl", "MODEL"  # to be put in by the user, where they are not known
@@ -36,10 +35,10 @@ def _lines(plan: TeachingPlan, model: str | Path | None) -> list[str]:
     if rank is not None:
         options["rank"] = str(rank)
     options["folder"] = "taught"
-    lines = [f"# {question_in_words(plan.inputs)}: {plan}."]
+    lines = [f"# {inputs.facts:,} facts: {plan}."]
     if missing := [each for each in (_FACTS, _MODEL) if each in (facts, folder)]:
         lines.append(f"# Put yours in place of {' and '.join(missing)}.")
-    if rank is not None:
-        lines.append("# Adapters are on all matrices.")
+    if rank is not None and inputs.question().partial:
+        lines.append("# The plan is about fewer matrices: teach adapts all of them.")
     words = " ".join(f"--{name} {shlex.quote(text)}" for name, text in options.items())
     return [*lines, f"recallscope teach {shlex.quote(facts)} {words}"]

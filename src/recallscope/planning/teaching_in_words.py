@@ -14,7 +14,7 @@ from recallscope.planning.in_words import (
     says_nothing,
     short,
 )
-from recallscope.planning.teaching_plan import TeachingPlan
+from recallscope.planning.teaching_plan import Reached, TeachingPlan
 from recallscope.theory.law import LawKind
 from recallscope.theory.published_runs import Kept, fitted_runs
 
@@ -26,7 +26,7 @@ _OF_RANK = (
 )
 _LAW = "recall = 1 / (1 + load^a + (Eh / E)^b)"
 _CAPACITIES = {
-    "lora": "Published capacities of adapters, 0.05 to 2.8 bits for each parameter, differ so much",
+    "lora": "Published capacities of adapters differ: 0.05 to 2.8 bits for each parameter",
     "full": "Capacities are those published for training from scratch",
 }
 
@@ -58,15 +58,29 @@ def _first_line(plan: TeachingPlan) -> str:
 
 
 def _headline(plan: TeachingPlan) -> str:
-    half, nine = plan.reached[0], next(each for each in plan.reached if each.recall == 0.9)
-    by = METHODS[plan.inputs.method]
-    if plan.inputs.method == "lora" and plan.inputs.rank:
-        by += f" of rank {plan.inputs.rank}"
+    inputs, half, nine = plan.inputs, plan.reached[0], _nine(plan)
+    by = METHODS[inputs.method]
+    if inputs.method == "lora":
+        rank = f" of rank {inputs.rank}" if inputs.rank else ""
+        where = ", ".join(inputs.modules) if inputs.question().partial else "all matrices"
+        by += f"{rank} on {where}"
+    asked = f"{inputs.facts:,} facts by {by}, {inputs.batch:,} in a batch"
+    if not math.isfinite(half.exposures.value):
+        return (
+            f"{asked}: by the middle estimate of capacity most of them are never recalled, however "
+            "often they are seen."
+        )
+    learned = f"one half are recalled after {counted(half.exposures)} exposures of each"
+    if not math.isfinite(nine.exposures.value):
+        return f"{asked}: {learned}, 0.9 never by the middle estimate of capacity."
     return (
-        f"{plan.inputs.facts:,} facts by {by}, {plan.inputs.batch:,} in a batch: one half are "
-        f"recalled after {counted(half.exposures)} exposures of each, 0.9 after "
-        f"{counted(nine.exposures)}. That is {counted(half.steps)} and {counted(nine.steps)} steps."
+        f"{asked}: {learned}, 0.9 after {counted(nine.exposures)}. That is {counted(half.steps)} "
+        f"and {counted(nine.steps)} steps."
     )
+
+
+def _nine(plan: TeachingPlan) -> Reached:
+    return next(each for each in plan.reached if each.recall == 0.9)
 
 
 def _recall(plan: TeachingPlan) -> list[str]:
@@ -138,18 +152,17 @@ def _kept(kept: Kept) -> str:
 
 
 def _advice(plan: TeachingPlan) -> str:
-    nine = next(each for each in plan.reached if each.recall == 0.9)
-    sentences = []
-    if math.isfinite(nine.exposures.high):
+    nine, sentences = _nine(plan).exposures, []
+    if math.isfinite(nine.high):
         sentences.append(
-            f"To reach 0.9 by the high estimate too, train for {short(nine.exposures.high)} "
-            "exposures, and stop when recall is enough."
+            f"To reach 0.9 by the high estimate too, train for {short(nine.high)} exposures, and "
+            "stop when recall is enough."
         )
     else:
         sentences.append("By the low estimate of capacity no number of exposures reaches 0.9.")
     if plan.changes:
-        best = min(plan.changes, key=lambda change: change.exposures.value)
-        target = f"{plan.target:g} after {counted(best.exposures)}"
+        best = min(plan.changes, key=lambda change: change.exposures)
+        target = f"{plan.target:g} after {counted(best.exposures)} exposures"
         sentences.append(f"What helps: {best.change}, {target}.")
     sentences.append(
         "How quickly facts are learned depends on them and on the learning rate, which each source "
@@ -164,7 +177,10 @@ def _tables(plan: TeachingPlan) -> list[PlanTable]:
     ]
     tables = [PlanTable("Exposures and steps", ["recall", "exposures", "steps"], rows)]
     if plan.changes:
-        rows = [[each.change, counted(each.exposures), f"{each.cost:.2g}"] for each in plan.changes]
+        rows = [
+            [each.change, counted(each.exposures), "–" if each.cost is None else f"{each.cost:.2g}"]
+            for each in plan.changes
+        ]
         head = ["change", "exposures", "compute, times"]
         tables.append(PlanTable("What to change", head, rows))
     return tables

@@ -34,7 +34,7 @@ from recallscope.theory.question import Ends, Limit
 
 _LEAST_SHARE = 0.2  # of the exposures to one half that a smaller batch may save
 _SMALLER = 4  # times, of a batch
-_MORE_RANK = 4  # times
+_MORE_RANK, _SPARE = 4, 2  # times the rank, and times the least that has space
 _BEYOND = 1.1  # times the largest or the smallest: less counts as such a size
 _SETTLED = 0.1  # of the exposures: less is no gain
 _ROUNDS = 12  # of bits and facts that follow from each other
@@ -57,11 +57,14 @@ class Reached:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One change: the exposures that it takes to the target, and its compute, as a factor."""
+    """One change: the exposures that it takes to the target, and its compute, as a factor.
+
+    There is no factor where the target is not reached before it.
+    """
 
     change: str
     exposures: Ends
-    cost: float
+    cost: float | None
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -245,19 +248,19 @@ def _changes(inputs: Inputs, learning: Learning, load: Ends, target: float) -> l
     batch = max((inputs.batch or 1) // _SMALLER, 1)
     if floor_share(case_of(inputs), CONSTANTS) > _LEAST_SHARE and batch < (inputs.batch or 1):
         changes.append((f"{batch} facts in a batch", replace(inputs, batch=batch)))
-    if inputs.rank is not None:
-        more = replace(inputs, rank=_MORE_RANK * inputs.rank)
-        changes.append((f"a rank of {more.rank}", more))
-    if inputs.rank is not None and inputs.question().partial:
-        every = replace(inputs, modules=tuple(inputs.shape.matrices()))
-        changes.append((f"adapters on all matrices (--target-modules {ALL})", every))
+    if inputs.rank is not None and (inputs.facts or 1) >= room_of(inputs).low:
+        rank = max(_MORE_RANK * inputs.rank, round(_SPARE * least_rank(inputs).value))
+        changes.append((f"a rank of {rank}", replace(inputs, rank=rank)))
+        if inputs.question().partial:
+            every = replace(inputs, modules=tuple(inputs.shape.matrices()))
+            changes.append((f"adapters on all matrices (--target-modules {ALL})", every))
     found = []
     for words, after in changes:
         load_after = load_of(after.question()) if load.value else NO_LOAD
         seen = exposures_to(target, expected(case_of(after), CONSTANTS), load_after)
         if _earlier(seen.value, now.value) or _earlier(seen.high, now.high):
-            times = seen.value / now.value if math.isfinite(now.value) else 1.0
-            cost = times * after.flops / inputs.flops
+            times = seen.value / now.value * after.flops / inputs.flops
+            cost = times if math.isfinite(now.value) else None
             found.append(Change(change=words, exposures=seen, cost=cost))
     return found
 
