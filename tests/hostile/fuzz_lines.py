@@ -69,7 +69,7 @@ _NAMES = {
     "--accuracy": "recall attention first-gradient",
     "--for": "samples dim width vocab length facts rank exposures d-model",
     "--drop": "failed infeasible ok",
-    "--method": "pretrain full lora memory edit",
+    "--method": "pretrain full lora memory",
     "--law": "three-step converged trained lora morris nichani",
     "--frequencies": "uniform zipf table",
 }

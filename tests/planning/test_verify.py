@@ -16,12 +16,15 @@ from recallscope.measure.sweep_file import read_sweep
 from recallscope.model.parameters import parameters_of
 from recallscope.planning import verify
 from recallscope.planning.experiments import fields_of, full_size, smaller
+from recallscope.planning.inputs import Inputs
 from recallscope.planning.plan_in_words import verified as said_of
+from recallscope.planning.shape import shape_from_config
 
 SMOL = {"model_type": "llama", "hidden_size": 576, "intermediate_size": 1536, "vocab_size": 49152}
 SMOL |= {"num_attention_heads": 9, "num_hidden_layers": 30, "num_key_value_heads": 3}
 SMOL |= {"tie_word_embeddings": True}
-SHORT = SMOL | {"num_hidden_layers": 2}
+NARROW = SMOL | {"num_hidden_layers": 2, "hidden_size": 96, "intermediate_size": 256}
+NARROW |= {"num_attention_heads": 6, "vocab_size": 64}
 GPT2 = {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024}
 GPT2 |= {"vocab_size": 50257}
 TINY = {"d_model": 16, "layers": 1, "heads": 2, "vocab": 64, "answers": 64, "progress": False}
@@ -67,12 +70,16 @@ def test_a_memory_is_trained_by_its_own_learner(quick, tmp_path):
 
 
 @pytest.mark.parametrize(("content", "kind"), [(SMOL, "llama"), (GPT2, "gpt2")])
-@pytest.mark.parametrize("how", [{"rank": 8}, {"method": "pretrain"}])
+@pytest.mark.parametrize("rank", [8, None])
 def test_scaled_down_models_have_the_load_and_the_parameters_they_are_said_to(
-    config, content, kind, how
+    config, content, kind, rank
 ):
-    found = plan(model=config(content), facts=10**6, exposures=100, progress=False, **how)
-    whole = found.inputs
+    shape = shape_from_config(config(content))
+    method = "pretrain" if rank is None else "lora"
+    modules = shape.usual_modules() if rank else ()
+    whole = Inputs(
+        method=method, shape=shape, facts=10**6, exposures=100, rank=rank, modules=modules
+    )
     load = whole.facts * whole.question().bits / whole.trained
     few = [*smaller(whole)][:4]
     assert [each.shape.dim for each in few] == sorted({each.shape.dim for each in few})
@@ -90,8 +97,11 @@ def test_scaled_down_models_have_the_load_and_the_parameters_they_are_said_to(
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"method": "edit", "facts": 50, "exposures": 1}, "no law answers"),
-        ({"rank": 1, "facts": 500, "exposures": 1}, "too few for 20 steps"),
+        (
+            {"method": "pretrain", "facts": 50, "exposures": 1, "precision": "int4"},
+            "no law answers",
+        ),
+        ({"method": "pretrain", "facts": 500, "exposures": 1}, "too few for 20 steps"),
         ({"method": "pretrain", "facts": 10**6, "exposures": 10**6}, "even the smallest"),
     ],
 )
@@ -132,22 +142,22 @@ def test_an_interrupt_leaves_no_file(quick, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("how", "expected"),
     [
-        ({"rank": 8}, {"rank": 8, "target_modules": "q_proj v_proj", "vocab": 49152}),
-        ({"method": "pretrain", "answers": 8}, {"rank": 0, "vocab": 49152}),
+        ({"rank": 8}, {"rank": 8, "target_modules": "q_proj v_proj", "vocab": 64}),
+        ({"method": "pretrain", "answers": 8}, {"rank": 0, "vocab": 64}),
         ({"method": "full", "frequencies": "zipf"}, {"frequencies": "zipf", "fresh": True}),
     ],
 )
 def test_the_run_at_full_size_is_read_back(config, tmp_path, how, expected):
     path = tmp_path / "sweep.toml"
     found = plan(
-        **{"model": config(SHORT), "facts": 60_000, "exposures": 50, "progress": False, **how},
+        **{"model": config(NARROW), "facts": 60_000, "exposures": 50, "progress": False, **how},
         export=path,
     )
     sweep = read_sweep(path)
     (problem,) = sweep.problems()
     assert sweep.seeds == 2
     assert {name: problem[name] for name in expected} == expected
-    assert (problem.task, problem.model, problem.dim) == ("pairs", "huggingface", 576)
+    assert (problem.task, problem.model, problem.dim) == ("pairs", "huggingface", 96)
     bits = problem["facts"] * math.log2(problem.vocab)
     assert bits == pytest.approx(60_000 * found.inputs.question().bits, rel=1e-3)
     assert problem["batch"] * problem["steps"] / problem["facts"] == pytest.approx(50, rel=1e-3)
@@ -156,7 +166,7 @@ def test_the_run_at_full_size_is_read_back(config, tmp_path, how, expected):
 
 
 def test_weights_in_the_folder_are_what_the_sweep_adapts(config, tmp_path):
-    folder = config(SMOL).parent
+    folder = config(NARROW).parent
     (folder / "model.safetensors").write_bytes(b"weights")
     plan(model=folder, rank=8, facts=99, exposures=50, export=tmp_path / "a.toml", progress=False)
     assert f"checkpoint = '{folder}'" in (tmp_path / "a.toml").read_text()
@@ -176,8 +186,8 @@ def test_a_written_sweep_is_estimated_by_the_command(tmp_path):
         ({"export": "sweep.json"}, "a sweep file is written as .toml"),
         ({"export": "missing/sweep.toml"}, "there is no folder 'missing'"),
         (
-            {"method": "edit", "export": "sweep.toml"},
-            "there is no run to write: .* no law of edits",
+            {"method": "full", "precision": "int4", "export": "sweep.toml"},
+            "there is no run to write: .* no law of quantised weights",
         ),
     ],
 )

@@ -23,6 +23,7 @@ from recallscope.planning.inputs import METHODS, SOUGHT
 
 if TYPE_CHECKING:
     from recallscope.planning.plan_result import Plan
+    from recallscope.planning.teaching_plan import TeachingPlan
 
 PRECISIONS = ("float32", "bfloat16", "float16", "int8", "int4")
 FREQUENCIES = ("uniform", "zipf")
@@ -70,10 +71,15 @@ def plan(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="What LoRA adapts: q_proj,v_proj or all-linear; as in PEFT if not given.",
+            help="What LoRA adapts: q_proj,v_proj or all-linear; as in teach if not given.",
         ),
     ] = None,
-    facts: Annotated[str | None, typer.Option(metavar="COUNT", help="Facts to learn.")] = None,
+    facts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COUNT|FILE", help="Facts to learn: how many, or a .jsonl, .csv or .parquet."
+        ),
+    ] = None,
     answers: Annotated[
         str | None,
         typer.Option(metavar="COUNT", help="Different answers; as many as facts if not given."),
@@ -100,6 +106,13 @@ def plan(
             metavar="COUNT", help="Tokens of each text that states a fact; 1 if not given."
         ),
     ] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COUNT",
+            help="Facts for each step of a pretrained model; 8 to 128 if not given.",
+        ),
+    ] = None,
     optimiser: Annotated[str, named(OPTIMISERS, more="; of a memory.")] = "adam",
     solve_for: Annotated[str | None, named(SOLVED, more="; what to find.")] = None,
     target: Target = "0.9",
@@ -107,11 +120,18 @@ def plan(
         str | None, typer.Option(metavar="FILE", help="Write a page with a figure: .html.")
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Train a scaled-down model in minutes, and compare.")
+        bool,
+        typer.Option(
+            "--verify",
+            help="Train a scaled-down model in minutes, and compare; from scratch, or a memory.",
+        ),
     ] = False,
     export: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write the run at full size as a sweep file: .toml."),
+        typer.Option(
+            metavar="FILE",
+            help="Write the run: a .sh with the teach command, or a sweep file .toml.",
+        ),
     ] = None,
     table: Table = None,
     figure: Figure = None,
@@ -119,21 +139,23 @@ def plan(
     no_caption: NoCaption = False,
     as_json: AsJson = False,
 ) -> int:
-    """Plan a training: recall of your facts, what limits it, and what to change.
+    """Plan a training: exposures until your facts are recalled, what limits it, what to change.
 
-    Of facts, exposures, d-model and, for LoRA, rank, one may be missing: it is solved for. Exit
-    code 1 if no law answers.
+    A pretrained model needs the facts. Of training from scratch and of a memory, one of facts,
+    exposures, d-model and rank may be missing: it is solved for. Exit code 1 if no law answers.
 
     \b
     Examples:
-      recallscope plan --model config.json --rank 16 --facts 50k
-      recallscope plan --model config.json --rank 16 --facts 50k --exposures 100 --page plan.html
+      recallscope plan --model config.json --facts 500
+      recallscope plan --model config.json --rank 16 --facts facts.jsonl --page plan.html
+      recallscope plan --model SmolLM2-135M --facts facts.csv --export teach.sh
       recallscope plan --d-model 512 --layers 8 --heads 8 --vocab 32k --method pretrain \\
-        --exposures 100
-      recallscope plan --model config.json --rank 16 --facts 50k --exposures 100 --verify
+        --exposures 100 --verify
       recallscope plan --method memory --d-model 256 --facts 10k --exposures 1000 --json
     """
     from recallscope.planning.plan import plan as make
+    from recallscope.planning.plan import refuse_to_verify
+    from recallscope.planning.plan_result import Plan
     from recallscope.plot.pages import check_page
 
     options = dict(call.params)
@@ -146,7 +168,8 @@ def plan(
     }
     with ProgressDisplay("plan") as display:
         answer = make(**choices, progress=display.update)
-    if verify:
+    refuse_to_verify(answer.inputs, verify)
+    if verify and isinstance(answer, Plan):
         from recallscope.planning.verify import verified  # loads torch
 
         with ProgressDisplay("verify") as display:
@@ -158,18 +181,14 @@ def plan(
 
         write_plan_page(answer, path)
     output.show(answer, _print_plan)
-    return 0 if answer.laws else 1
+    return 1 if isinstance(answer, Plan) and not answer.laws else 0
 
 
-def _print_plan(answer: Plan) -> None:
-    from recallscope.planning import plan_in_words
+def _print_plan(answer: Plan | TeachingPlan) -> None:
+    from recallscope.planning.page import words_of
 
-    say(
-        plan_in_words.first_line(answer),
-        plan_in_words.headline(answer),
-        *plan_in_words.details(answer),
-        plan_in_words.advice(answer),
-    )
-    for table in plan_in_words.plan_tables(answer):
+    words = words_of(answer)
+    say(words.first, words.headline, *words.details, words.advice)
+    for table in words.tables:
         print_table(table.head, table.rows)
-    say(*plan_in_words.sources(answer), *plan_in_words.verified(answer))
+    say(*words.sources, *words.verified)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from recallscope.planning.inputs import Inputs
+from recallscope.planning.inputs import SMALL, Inputs
 from recallscope.problem.registry import names
 from recallscope.theory.choosing import law_named, predict_problems
 from recallscope.theory.law import Given, Law, LawKind
@@ -22,7 +22,7 @@ _FACTORS = {
     "memory_accuracy": Limit.CAPACITY,
 }
 _GOOD = 0.99  # a recall that nothing limits
-_SMALL, _MOST_LOAD = 10**6, 3.0  # parameters of a model, and bits of all facts for each
+_MOST_LOAD = 3.0  # bits of all facts for each parameter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ def ask(inputs: Inputs) -> list[LawAnswer]:
             )
         )
     load = question.facts * question.bits / question.trained
-    small = inputs.shape.parameters <= _SMALL and load <= _MOST_LOAD
+    small = inputs.shape.parameters <= SMALL and load <= _MOST_LOAD
     return sorted(
         answers,
         key=lambda answer: (answer.extrapolated, small and answer.kind == LawKind.PUBLISHED),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 from recallscope.planning.inputs import Inputs
 from recallscope.theory.question import Ends
 
@@ -12,6 +15,37 @@ METHODS = {
     "memory": "one memory over frozen embeddings",
 }
 _WIDE = 0.5
+_MANY, _MILLION = 1000, 10**6
+
+
+class PlanTable(NamedTuple):
+    """A table of a plan, as texts."""
+
+    title: str
+    head: list[str]
+    rows: list[list[str]]
+
+
+class PlanWords(NamedTuple):
+    """All that is said of a plan, in the order in which it is said.
+
+    Attributes:
+        first: how far the answer can be trusted.
+        headline: the answer.
+        details: what it comes from.
+        advice: what to change.
+        tables: the numbers.
+        sources: where they are from.
+        verified: a scaled-down model that was trained.
+    """
+
+    first: str
+    headline: str
+    details: list[str]
+    advice: str | None
+    tables: list[PlanTable]
+    sources: list[str]
+    verified: list[str]
 
 
 def says_nothing(recall: Ends) -> bool:
@@ -48,9 +82,27 @@ def question_in_words(inputs: Inputs) -> str:
     return f"{inputs.facts:,} facts by {by}, {how}"
 
 
+def counted(ends: Ends) -> str:
+    """A count with its interval, to two digits; an infinite one is never reached.
+
+    >>> counted(Ends(8.06, 3.72, 1234.0)), counted(Ends(2.5e7, 1e3, math.inf))
+    ('8.1 (3.7 to 1,200)', '25 million (1,000 to never)')
+    """
+    value, low, high = map(_to_two_digits, ends)
+    return f"{value} ({low} to {high})"
+
+
+def _to_two_digits(size: float) -> str:
+    if not math.isfinite(size):
+        return "never"
+    if size >= _MILLION:
+        return f"{float(f'{size / _MILLION:.2g}'):,g} million"
+    return f"{float(f'{size:.2g}'):,g}" if size < _MANY else short(size)
+
+
 def short(size: float) -> str:
     """Large ones to two digits, as no estimate is better."""
-    return f"{size if size < 1000 else float(f'{size:.2g}'):,.0f}"
+    return f"{size if size < _MANY else float(f'{size:.2g}'):,.0f}"
 
 
 def factor(times: float) -> str:

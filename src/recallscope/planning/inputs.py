@@ -12,18 +12,21 @@ from recallscope.problem.frequencies import MOST_UNEQUAL
 from recallscope.problem.problem import Problem
 from recallscope.theory.question import PRECISIONS, Question
 
-METHODS = ("pretrain", "full", "lora", "memory", "edit")
+METHODS = ("pretrain", "full", "lora", "memory")
 SOUGHT = ("facts", "rank", "exposures", "d_model")
 """Inputs that may be missing, and are then solved for."""
 
 ALL = "all-linear"
+SMALL = 10**6
+"""Parameters of the largest models of which small transformers, trained here, are the measure."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
     """A model, how it learns, facts and data.
 
-    `rank`, `facts` and `exposures` are None, and `shape.dim` is 0, where they are sought.
+    `rank`, `facts` and `exposures` are None, and `shape.dim` is 0, where they are sought. `batch`
+    is the facts of one step, of a pretrained model.
     """
 
     method: str
@@ -36,6 +39,13 @@ class Inputs:
     context: int = 1
     zipf_exponent: float = 0.0
     learner: str = "adam"
+    batch: int | None = None
+
+    @property
+    def pretrained(self) -> bool:
+        """Whether it is about a pretrained model, as published runs taught facts to."""
+        known = self.shape.dim > 0
+        return self.method in ("full", "lora") and known and self.shape.parameters > SMALL
 
     def changed(self, name: str, value: float) -> Inputs:
         """The same with one of the sizes that may be sought; a known model in its proportions."""
@@ -114,20 +124,21 @@ class Inputs:
 def missing_law(inputs: Inputs) -> tuple[str, str]:
     """Which law is missing where none answers, and the nearest question with an answer.
 
-    >>> inputs = Inputs(method="edit", shape=ModelShape(dim=64), facts=100, exposures=1)
-    >>> missing_law(inputs)[0]
-    'recallscope has no law of edits (as ROME, MEMIT and AlphaEdit make them) yet'
+    >>> inputs = Inputs(method="full", shape=ModelShape(dim=64, precision="int4"), facts=100,
+    ...                 exposures=1)
+    >>> missing_law(inputs)[1]
+    'the same model before it is quantised: --precision bfloat16'
     """
-    if inputs.method == "edit":
-        return (
-            "recallscope has no law of edits (as ROME, MEMIT and AlphaEdit make them) yet",
-            "what a LoRA could store, which is another question: --method lora --rank 8",
-        )
     if inputs.shape.precision not in PRECISIONS:
         return (
             f"recallscope has no law of quantised weights ({inputs.shape.precision}) yet; "
             "Allen-Zhu and Li report no loss by int8, and 0.7 bits per parameter with int4",
             "the same model before it is quantised: --precision bfloat16",
+        )
+    if inputs.zipf_exponent and inputs.pretrained:
+        return (
+            "recallscope has no law of unequal frequencies of facts for pretrained models yet",
+            "the same facts, all seen equally often: --frequencies uniform",
         )
     if inputs.zipf_exponent and inputs.context == 1:
         return (

@@ -13,11 +13,15 @@ from recallscope.common.csv_files import check_output
 from recallscope.common.errors import ProblemError, did_you_mean
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
 from recallscope.planning.experiments import write_sweep
+from recallscope.planning.given_facts import GivenFacts, given_facts
 from recallscope.planning.inputs import ALL, METHODS, Inputs
-from recallscope.planning.plan_result import Plan, check_sought, make_plan
+from recallscope.planning.plan_result import Plan, check_sought, make_plan, no_plan
 from recallscope.planning.shape import ModelShape, shape_from_config
 from recallscope.planning.solving import LOOKS, RANGES
+from recallscope.planning.teaching_command import write_command
+from recallscope.planning.teaching_plan import TeachingPlan, make_teaching_plan
 from recallscope.problem.registry import names
+from recallscope.theory.pretrained import usual_batch
 from recallscope.theory.question import PRECISIONS
 
 _FREQUENCIES = ("uniform", "zipf")
@@ -40,24 +44,29 @@ def plan(
     method: str | None = None,
     rank: int | None = None,
     target_modules: str | Iterable[str] | None = None,
-    facts: int | None = None,
+    facts: int | str | Path | None = None,
     answers: int | None = None,
     frequencies: str = "uniform",
     zipf_exponent: float | None = None,
     exposures: float | None = None,
     tokens: float | None = None,
     context: int | None = None,
+    batch: int | None = None,
     optimiser: str = "adam",
     solve_for: str | None = None,
     target: float = 0.9,
     verify: bool = False,
     export: str | Path | None = None,
     progress: ProgressCallback | bool = True,
-) -> Plan:
+) -> Plan | TeachingPlan:
     """Say how many of some facts a model will recall, what limits it, and what to change.
 
-    Of facts, exposures, d_model and, for LoRA, rank, one may be missing: it is solved for.
-    So is the rank of a memory, if asked for.
+    Of a pretrained model, exposures and steps to one half and 0.9 are the answer: a `TeachingPlan`.
+    It needs the facts. Rank and exposures may be given.
+
+    Of training from scratch, of a memory and of models of up to a million parameters, recall is the
+    answer: a `Plan`. Of facts, exposures, d_model and, for LoRA, rank, one may be missing: it is
+    solved for. So is the rank of a memory, if asked for.
 
     Args:
         model: a config.json of Hugging Face, or a folder with one; instead of the sizes below.
@@ -67,37 +76,41 @@ def plan(
         mlp: hidden units of an MLP; four for each dimension if not given, none for a memory.
         vocab: tokens.
         precision: of the weights when the model answers, as bfloat16 or int4.
-        method: pretrain, full (fine-tuning), lora, memory (one layer over frozen embeddings) or
-            edit; lora if there is a rank, else full for a model and memory without one.
+        method: pretrain, full (fine-tuning), lora or memory (one layer over frozen embeddings);
+            lora if there is a rank, else full for a model and memory without one.
         rank: of LoRA, or of a memory.
-        target_modules: the matrices that LoRA adapts, or all-linear; as in PEFT if not given.
-        facts: how many.
+        target_modules: the matrices that LoRA adapts, or all-linear. If not given all of a
+            pretrained model, as `teach` does, and of small models those of PEFT.
+        facts: how many, or a file of them, as `teach` reads it.
         answers: how many different answers a fact may have; as many as facts if not given.
         frequencies: uniform, or zipf: fact number k is seen as often as k^-zipf_exponent.
         zipf_exponent: of Zipf's law; 1 if not given.
         exposures: how often training shows each fact.
         tokens: of training in all, instead of exposures; needs a context.
         context: tokens of one text with a fact.
+        batch: facts of one step, of a pretrained model; 128 if not given, or fewer if there are
+            fewer than 384 facts.
         optimiser: of a memory: adam, gd or muon.
         solve_for: the size to find, where several are missing.
         target: the recall that a size is to reach.
-        verify: train a scaled-down model in some minutes, and compare; needs recallscope[models],
-            and for a memory recallscope[torch].
-        export: a .toml file to write: the run at full size, for `sweep`.
+        verify: train a scaled-down model in some minutes, and compare; not of a pretrained model.
+            It needs recallscope[models], and for a memory recallscope[torch].
+        export: a file to write: the run at full size as .toml for `sweep`, or of a pretrained
+            model the command of `teach` as .sh.
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
             called with (work done, work in all).
 
     Returns:
-        Recall with its interval, laws, limit, levers; or which law is missing.
+        Recall or exposures with their intervals, what limits recall, what to change; or which law
+        is missing.
 
     Raises:
         ProblemError: sizes that are missing, unknown or do not go together.
 
     >>> plan(method="memory", d_model=64, facts=1000, exposures=1000)
     recall 0.1... (0.1... to 0.1...), tested
-    >>> answer = plan(method="lora", d_model=768, layers=12, heads=12, rank=8, facts=2000)
-    >>> answer.solved.name, answer.laws[0].law
-    ('exposures', 'allen-zhu-li')
+    >>> plan(model="examples/models/smollm2-135m.json", rank=16, facts=500)
+    recall 0.5 after 8.1 (3.6 to 18) exposures, 0.9 after 14 (5.7 to 34), tested
     """
     method = method or ("lora" if rank is not None else "full" if model or layers else "memory")
     _one_of("method", method, METHODS)
@@ -105,6 +118,10 @@ def plan(
     _one_of("optimiser", optimiser, tuple(names("learner")))
     sizes = {"d_model": d_model, "layers": layers, "heads": heads, "mlp": mlp, "vocab": vocab}
     shape = _shape(model, precision, method, sizes)
+    given = None
+    if isinstance(facts, (str, Path)):
+        given = given_facts(facts, model)
+        facts, answers = given.facts, given.answers if answers is None else answers
     facts, rank = _whole("facts", facts), _whole("rank", rank)
     context = _whole("context", context) or 1
     if tokens is not None:
@@ -130,12 +147,18 @@ def plan(
         zipf_exponent=exponent,
         learner=optimiser,
     )
-    if rank is not None and method not in ("lora", "memory", "edit"):
+    if rank is not None and method not in ("lora", "memory"):
         raise ProblemError(f"a rank goes with the method lora, not {method}")
     if method == "lora" and shape.dim:
         shape.adapter(1, inputs.modules)
-    sought = check_sought(inputs, solve_for)
     check_target(target)
+    if inputs.pretrained:
+        if method == "lora" and target_modules is None:
+            inputs = replace(inputs, modules=tuple(shape.matrices()))
+        return _teaching(inputs, batch, given, solve_for, target, verify, export, model)
+    if batch is not None:
+        raise ProblemError("a batch goes with pretrained models: the methods full and lora")
+    sought = check_sought(inputs, solve_for)
     path = None if export is None else check_output(export, "sweep file", (".toml",))
     with shown_progress(progress, "plan") as update:
         answer = make_plan(inputs, sought, target, lambda done: update(min(done, LOOKS), LOOKS))
@@ -148,6 +171,45 @@ def plan(
         with shown_progress(progress, "verify") as update:
             answer = verified(answer, update)
     return answer
+
+
+def _teaching(
+    inputs: Inputs,
+    batch: int | None,
+    given: GivenFacts | None,
+    solve_for: str | None,
+    target: float,
+    verify: bool,
+    export: str | Path | None,
+    model: str | Path | None,
+) -> Plan | TeachingPlan:
+    """The plan for a pretrained model; or which law is missing."""
+    if inputs.facts is None:
+        raise ProblemError("give the facts that a pretrained model is taught: --facts COUNT|FILE")
+    if solve_for is not None:
+        raise ProblemError(
+            "--solve-for goes with training from scratch and memories: of a pretrained model "
+            "exposures are always answered, and the rank if --rank is left out"
+        )
+    refuse_to_verify(inputs, verify)
+    quantised = inputs.shape.precision not in PRECISIONS
+    if inputs.zipf_exponent or quantised:
+        return no_plan(inputs)
+    path = None if export is None else check_output(export, "script", (".sh",))
+    batch = _whole("batch", batch) or usual_batch(inputs.facts)
+    answer = make_teaching_plan(replace(inputs, batch=min(batch, inputs.facts)), target, given)
+    if path is not None:
+        write_command(answer, path, model)
+    return answer
+
+
+def refuse_to_verify(inputs: Inputs, verify: bool) -> None:
+    """Raise if a pretrained model is to be verified: scaled-down models say nothing of it."""
+    if verify and inputs.pretrained:
+        raise ProblemError(
+            "--verify trains scaled-down models, which say nothing of a pretrained one; teach a "
+            "sample of your facts instead: recallscope teach"
+        )
 
 
 def _shape(
@@ -176,7 +238,7 @@ def _modules(
     target_modules: str | Iterable[str] | None, shape: ModelShape, method: str
 ) -> tuple[str, ...]:
     if method != "lora":
-        if target_modules is not None and method != "edit":
+        if target_modules is not None:
             raise ProblemError(f"target_modules go with the method lora, not {method}")
         return ()
     if target_modules is None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from recallscope.planning.in_words import (
     METHODS,
+    PlanTable,
+    PlanWords,
+    counted,
     factor,
     interval,
     question_in_words,
@@ -30,6 +31,19 @@ _LIMITS = {
 }
 _ABOUT_THE_SAME = 1.05
 _ALL = 0.99
+
+
+def plan_words(plan: Plan) -> PlanWords:
+    """All that is said of a plan."""
+    return PlanWords(
+        first=first_line(plan),
+        headline=headline(plan),
+        details=details(plan),
+        advice=advice(plan),
+        tables=plan_tables(plan),
+        sources=sources(plan),
+        verified=verified(plan),
+    )
 
 
 def first_line(plan: Plan) -> str:
@@ -80,7 +94,7 @@ def details(plan: Plan) -> list[str]:
     facts = plan.laws[0].capacity.facts
     if facts.value < float("inf"):
         what = "adapter" if inputs.method == "lora" else "model"
-        sentences.append(f"The {what} could store about {_count(facts)} such facts.")
+        sentences.append(f"The {what} could store about {counted(facts)} such facts.")
         if inputs.zipf_exponent and facts.value < question.facts:
             lost = 1 - facts.value / question.facts
             sentences.append(
@@ -90,7 +104,7 @@ def details(plan: Plan) -> list[str]:
             )
     if (needed := plan.laws[0].capacity.exposures) is not None:
         sentences.append(
-            f"Adam on all facts at once takes about {_count(needed)} exposures of each fact to "
+            f"Adam on all facts at once takes about {counted(needed)} exposures of each fact to "
             "recall 0.9 of them; the nearer to capacity, the more."
         )
     limit = _LIMITS[plan.limit or Limit.NONE]
@@ -119,14 +133,6 @@ def advice(plan: Plan) -> str | None:
         f"What helps most for its compute, by the mean of the three estimates: {best.change}, "
         f"{recall}at {cost}."
     )
-
-
-class PlanTable(NamedTuple):
-    """A table of a plan, as texts."""
-
-    title: str
-    head: list[str]
-    rows: list[list[str]]
 
 
 def plan_tables(plan: Plan) -> list[PlanTable]:
@@ -191,8 +197,3 @@ def _solved(solved: Solved) -> str:
         return f"Facts for {target}: {sizes}, {high} by the high one."
     sizes = f"{short(solved.value)} at least by the middle estimate, {high} by the low one"
     return f"{name.capitalize()} for {target}: {sizes}, {low} by the high one."
-
-
-def _count(facts: Ends) -> str:
-    value, low, high = map(short, facts)
-    return f"{value} ({low} to {high})"

@@ -136,12 +136,12 @@ def make_plan(
     if sought is not None:
         middle = inputs.changed(sought, {"rank": 8, "d_model": 64}.get(sought, 1000))
         if not ask(middle):
-            return _none(middle)
+            return no_plan(middle)
         solved = solve_for(inputs, sought, target, progress)
         inputs = inputs.changed(sought, solved.closest)
     answers = ask(inputs)
     if not answers:
-        return _none(inputs)
+        return no_plan(inputs)
     helping = levers(inputs)
     far = answers[0].extrapolated
     return Plan(
@@ -154,7 +154,8 @@ def make_plan(
     )
 
 
-def _none(inputs: Inputs) -> Plan:
+def no_plan(inputs: Inputs) -> Plan:
+    """A plan without an answer: which law is missing."""
     reason, nearest = missing_law(inputs)
     return Plan(inputs=inputs, reason=reason, nearest=nearest)
 

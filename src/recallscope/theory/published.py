@@ -31,8 +31,6 @@ def refusal(question: Question) -> str | None:
     """Why published values say nothing of a question."""
     if question.method == "memory":
         return "it is about whole models, not about one memory over frozen embeddings"
-    if question.method == "edit":
-        return "it is about training, not about edits in closed form"
     if question.precision not in PRECISIONS:
         return f"it is about weights that are not quantised, not {question.precision}"
     return None

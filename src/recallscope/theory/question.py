@@ -30,7 +30,7 @@ class Question:
     """How many of some facts will a model recall, trained in some way?
 
     Attributes:
-        method: pretrain, full, lora, memory or edit.
+        method: pretrain, full, lora or memory.
         facts: how many there are.
         answers: how many different answers a fact may have.
         exposures: how often each fact is seen in training.
