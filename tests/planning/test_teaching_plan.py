@@ -238,9 +238,11 @@ def test_the_command_of_teach_is_written(facts_file, tmp_path):
     [
         ({"facts": None}, "give the facts that a pretrained model is taught"),
         ({"solve_for": "rank"}, "exposures are always answered"),
-        ({"verify": True}, "teach a sample of your facts instead"),
+        ({"verify": True}, "--probe teaches a sample of your facts"),
         ({"export": "sweep.toml"}, r"a script is written as \.sh"),
         ({"batch": 0}, "batch must be"),
+        ({"rate": -1}, "rate"),
+        ({"probe": True}, "a probe teaches your facts to your model: give --facts FILE"),
         ({"facts": "nowhere.jsonl"}, "nowhere.jsonl"),
         ({"facts": "facts.txt"}, "facts.txt"),
     ],
@@ -292,7 +294,7 @@ def test_verify_is_refused_by_the_command():
 
     done = CliRunner().invoke(app, ["plan", "--model", SMOL, "--facts", "500", "--verify"])
     assert done.exit_code != 0
-    assert "teach a sample of your facts" in str(done.exception)
+    assert "teaches a sample of your facts" in str(done.exception)
 
 
 def test_the_figure_has_all_fitted_runs_and_the_case():

@@ -24,7 +24,7 @@ from recallscope.teaching.tokens import Tokens, batch_of
 from reproduction.studies.kept_runs import write_table
 from reproduction.studies.own_facts.invented_facts import invented_facts
 
-FACTS, BATCH, EXPOSURES, RATE = 256, 128, 8, 1e-3
+FACTS, BATCH, EXPOSURES, RATE = 256, 128, 10, 1e-3
 
 
 def bare(path: Path, facts: Facts) -> float:

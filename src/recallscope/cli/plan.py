@@ -19,6 +19,7 @@ from recallscope.cli.options import (
 from recallscope.cli.output import output_from, print_table, say
 from recallscope.cli.progress import ProgressDisplay
 from recallscope.common.csv_files import number_or_text
+from recallscope.common.errors import ProblemError
 from recallscope.planning.inputs import METHODS, SOUGHT
 
 if TYPE_CHECKING:
@@ -113,6 +114,13 @@ def plan(
             help="Facts for each step of a pretrained model; 8 to 128 if not given.",
         ),
     ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATE",
+            help="Learning rate of a probe and of the script; usual for the method if not given.",
+        ),
+    ] = None,
     optimiser: Annotated[str, named(OPTIMISERS, more="; of a memory.")] = "adam",
     solve_for: Annotated[str | None, named(SOLVED, more="; what to find.")] = None,
     target: Target = "0.9",
@@ -126,6 +134,16 @@ def plan(
             help="Train a scaled-down model in minutes, and compare; from scratch, or a memory.",
         ),
     ] = False,
+    probe: Annotated[
+        bool,
+        typer.Option(
+            "--probe", help="Teach a sample of the facts to the pretrained model, and answer by it."
+        ),
+    ] = False,
+    minutes: Annotated[
+        str | None,
+        typer.Option(metavar="MINUTES", help="How long the probe may take; 15 if not given."),
+    ] = None,
     export: Annotated[
         str | None,
         typer.Option(
@@ -148,7 +166,7 @@ def plan(
     Examples:
       recallscope plan --model config.json --facts 500
       recallscope plan --model config.json --rank 16 --facts facts.jsonl --page plan.html
-      recallscope plan --model SmolLM2-135M --facts facts.csv --export teach.sh
+      recallscope plan --model SmolLM2-135M --facts facts.csv --probe --export teach.sh
       recallscope plan --d-model 512 --layers 8 --heads 8 --vocab 32k --method pretrain \\
         --exposures 100 --verify
       recallscope plan --method memory --d-model 256 --facts 10k --exposures 1000 --json
@@ -164,11 +182,15 @@ def plan(
     choices = {
         name: text if name in _WORDS else number_or_text(text)
         for name, text in options.items()
-        if text is not None and name not in (*OUTPUT, "page", "verify")
+        if text is not None and name not in (*OUTPUT, "page", "verify", "probe")
     }
+    # A probe has a display of its own, and what it finds is in the script.
+    later = {name: choices.pop(name, None) for name in ("minutes", "export")} if probe else {}
     with ProgressDisplay("plan") as display:
         answer = make(**choices, progress=display.update)
     refuse_to_verify(answer.inputs, verify)
+    if probe:
+        answer = _probed(answer, model, choices.get("rate"), **later)
     if verify and isinstance(answer, Plan):
         from recallscope.planning.verify import verified  # loads torch
 
@@ -182,6 +204,33 @@ def plan(
         write_plan_page(answer, path)
     output.show(answer, _print_plan)
     return 1 if isinstance(answer, Plan) and not answer.laws else 0
+
+
+def _probed(
+    answer: Plan | TeachingPlan,
+    model: str | None,
+    rate: float | None,
+    minutes: float | None,
+    export: str | None,
+) -> TeachingPlan:
+    """The plan after a probe, and its script."""
+    from recallscope.planning.plan import script_path
+    from recallscope.planning.probe import probed
+    from recallscope.planning.teaching_command import write_command
+    from recallscope.planning.teaching_plan import TeachingPlan
+
+    if not isinstance(answer, TeachingPlan):
+        raise ProblemError("a probe goes with pretrained models: the methods full and lora")
+    path = script_path(export)
+    with ProgressDisplay("probe") as display:
+
+        def announce(line: str) -> None:
+            display.say(f"recallscope {line}")
+
+        answer = probed(answer, model, minutes, rate, display.update, announce)
+    if path is not None:
+        write_command(answer, path, model, rate)
+    return answer
 
 
 def _print_plan(answer: Plan | TeachingPlan) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from recallscope.common.checks import check_target, whole_number
+from recallscope.common.checks import check_target, step_size, whole_number
 from recallscope.common.csv_files import check_output
 from recallscope.common.errors import ProblemError, did_you_mean
 from recallscope.common.progress_bar import ProgressCallback, shown_progress
@@ -52,10 +52,13 @@ def plan(
     tokens: float | None = None,
     context: int | None = None,
     batch: int | None = None,
+    rate: float | None = None,
     optimiser: str = "adam",
     solve_for: str | None = None,
     target: float = 0.9,
     verify: bool = False,
+    probe: bool = False,
+    minutes: float | None = None,
     export: str | Path | None = None,
     progress: ProgressCallback | bool = True,
 ) -> Plan | TeachingPlan:
@@ -90,11 +93,17 @@ def plan(
         context: tokens of one text with a fact.
         batch: facts of one step, of a pretrained model; 128 if not given, or fewer if there are
             fewer than 384 facts.
+        rate: the learning rate of a probe and of the script; usual for the method if not given.
+            The law has none.
         optimiser: of a memory: adam, gd or muon.
         solve_for: the size to find, where several are missing.
         target: the recall that a size is to reach.
         verify: train a scaled-down model in some minutes, and compare; not of a pretrained model.
             It needs recallscope[models], and for a memory recallscope[torch].
+        probe: teach a sample of the facts to a pretrained model until one half is recalled, and
+            answer by that. It needs a file of facts, the folder of the model and
+            recallscope[teach].
+        minutes: how long the probe may take; 15 if not given.
         export: a file to write: the run at full size as .toml for `sweep`, or of a pretrained
             model the command of `teach` as .sh.
         progress: True for a bar in a terminal or a notebook, False for none, or a function that is
@@ -153,11 +162,24 @@ def plan(
         shape.adapter(1, inputs.modules)
     check_target(target)
     if inputs.pretrained:
+        if rate is not None:
+            step_size("rate", rate)
         if method == "lora" and target_modules is None:
             inputs = replace(inputs, modules=tuple(shape.matrices()))
-        return _teaching(inputs, batch, given, solve_for, target, verify, export, model)
-    if batch is not None:
-        raise ProblemError("a batch goes with pretrained models: the methods full and lora")
+        answer: Plan | TeachingPlan
+        answer = _teaching(inputs, batch, given, solve_for, target, verify, export)
+        if isinstance(answer, TeachingPlan) and probe:
+            from recallscope.planning.probe import probed  # loads torch
+
+            with shown_progress(progress, "probe") as update:
+                answer = probed(answer, model, minutes, rate, update)
+        if isinstance(answer, TeachingPlan) and export is not None:
+            write_command(answer, Path(export), model, rate)
+        return answer
+    of_pretrained = {"batch": batch, "rate": rate, "probe": probe or None, "minutes": minutes}
+    for name, value in of_pretrained.items():
+        if value is not None:
+            raise ProblemError(f"{name} goes with pretrained models: the methods full and lora")
     sought = check_sought(inputs, solve_for)
     path = None if export is None else check_output(export, "sweep file", (".toml",))
     with shown_progress(progress, "plan") as update:
@@ -181,7 +203,6 @@ def _teaching(
     target: float,
     verify: bool,
     export: str | Path | None,
-    model: str | Path | None,
 ) -> Plan | TeachingPlan:
     """The plan for a pretrained model; or which law is missing."""
     if inputs.facts is None:
@@ -195,20 +216,22 @@ def _teaching(
     quantised = inputs.shape.precision not in PRECISIONS
     if inputs.zipf_exponent or quantised:
         return no_plan(inputs)
-    path = None if export is None else check_output(export, "script", (".sh",))
+    script_path(export)
     batch = _whole("batch", batch) or usual_batch(inputs.facts)
-    answer = make_teaching_plan(replace(inputs, batch=min(batch, inputs.facts)), target, given)
-    if path is not None:
-        write_command(answer, path, model)
-    return answer
+    return make_teaching_plan(replace(inputs, batch=min(batch, inputs.facts)), target, given)
+
+
+def script_path(export: str | Path | None) -> Path | None:
+    """Where the script of a plan goes, or an error before anything is computed."""
+    return None if export is None else check_output(export, "script", (".sh",))
 
 
 def refuse_to_verify(inputs: Inputs, verify: bool) -> None:
     """Raise if a pretrained model is to be verified: scaled-down models say nothing of it."""
     if verify and inputs.pretrained:
         raise ProblemError(
-            "--verify trains scaled-down models, which say nothing of a pretrained one; teach a "
-            "sample of your facts instead: recallscope teach"
+            "--verify trains scaled-down models, which say nothing of a pretrained one; --probe "
+            "teaches a sample of your facts to your model instead"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 
+from recallscope.common.formatting import format_duration
 from recallscope.planning.in_words import (
     METHODS,
     PlanTable,
@@ -16,8 +17,11 @@ from recallscope.planning.in_words import (
 )
 from recallscope.planning.teaching_plan import Reached, TeachingPlan
 from recallscope.theory.law import LawKind
+from recallscope.theory.pretrained import SIGMAS
 from recallscope.theory.published_runs import Kept, fitted_runs
+from recallscope.theory.question import Ends
 
+_HALF = 0.5
 _MANY, _ENOUGH = 5000, 64  # facts and a rank, of the sentence below
 _OF_RANK = (
     "Rank also counts before it limits: of 5,000 to 20,000 facts, seen ten times and asked in "
@@ -37,6 +41,7 @@ def teaching_words(plan: TeachingPlan) -> PlanWords:
         first=_first_line(plan),
         headline=_headline(plan),
         details=[
+            *_probe(plan),
             *_recall(plan),
             *_facts(plan),
             _limit(plan),
@@ -52,6 +57,8 @@ def teaching_words(plan: TeachingPlan) -> PlanWords:
 
 def _first_line(plan: TeachingPlan) -> str:
     runs = f"{len(fitted_runs())} published runs of pretrained models"
+    if plan.probe is not None and plan.probe.half is not None:
+        return f"From a probe of these facts on this model, and {runs}."
     if plan.extrapolated:
         return f"Extrapolated from {runs}: {'; '.join(plan.extrapolated)}."
     return f"From {runs}, which had such sizes."
@@ -81,6 +88,26 @@ def _headline(plan: TeachingPlan) -> str:
 
 def _nine(plan: TeachingPlan) -> Reached:
     return next(each for each in plan.reached if each.recall == 0.9)
+
+
+def _probe(plan: TeachingPlan) -> list[str]:
+    probe = plan.probe
+    if probe is None:
+        return []
+    taught = (
+        f"The probe taught {probe.facts:,} of these facts to this model in "
+        f"{format_duration(probe.seconds)}, {probe.batch} in a batch"
+    )
+    if probe.half is None or probe.half_error is None:
+        return [
+            f"{taught}. It ended after {probe.exposures:.3g} exposures with {probe.recall:.2f} "
+            "recalled, too early to say when one half will be. The numbers are those of the law; "
+            "give it more --minutes."
+        ]
+    away = math.exp(SIGMAS * probe.half_error)
+    half = Ends(probe.half, probe.half / away, probe.half * away)
+    end = "" if probe.recall >= _HALF else f", by a curve that ended at {probe.recall:.2f}"
+    return [f"{taught}: one half of the sample after {counted(half)} exposures{end}."]
 
 
 def _recall(plan: TeachingPlan) -> list[str]:
@@ -164,10 +191,11 @@ def _advice(plan: TeachingPlan) -> str:
         best = min(plan.changes, key=lambda change: change.exposures)
         target = f"{plan.target:g} after {counted(best.exposures)} exposures"
         sentences.append(f"What helps: {best.change}, {target}.")
-    sentences.append(
-        "How quickly facts are learned depends on them and on the learning rate, which each source "
-        "had tuned: teach a sample of yours first (recallscope teach), and look."
-    )
+    if plan.probe is None:
+        sentences.append(
+            "How quickly facts are learned depends on them and on the learning rate, which each "
+            "source had tuned: --probe teaches a sample of yours first."
+        )
     return " ".join(sentences)
 
 

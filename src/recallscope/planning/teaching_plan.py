@@ -22,12 +22,14 @@ from recallscope.theory.pretrained import (
     NO_LOAD,
     Case,
     Learning,
+    after_probe,
     expected,
     exposures_to,
     facts_at,
     floor_share,
     load_of,
     recall_after,
+    slope_after_probe,
 )
 from recallscope.theory.published_runs import Kept, kept_near, range_of
 from recallscope.theory.question import Ends, Limit
@@ -67,6 +69,35 @@ class Change:
     cost: float | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """What came of teaching a sample of the facts to the model.
+
+    Attributes:
+        facts: of the sample.
+        batch: of them in a step.
+        steps: how many there were.
+        exposures: of each of them.
+        recall: of the sample at the end.
+        half: exposures to one half, if the curve had come far enough to say.
+        half_error: the standard error of its logarithm.
+        slope: b of the curve.
+        slope_error: the standard error of its logarithm.
+        seconds: what it took.
+    """
+
+    facts: int
+    batch: int
+    steps: int
+    exposures: float
+    recall: float
+    half: float | None
+    half_error: float | None
+    slope: float | None
+    slope_error: float | None
+    seconds: float
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TeachingPlan(Result):
     """Exposures and steps until a pretrained model recalls facts, and what it may forget.
@@ -84,6 +115,7 @@ class TeachingPlan(Result):
         changes: those that reach the target earlier.
         extrapolated: what is unlike all published runs.
         given: the file of facts, if it is one.
+        probe: a sample of them that was taught, if there was one.
 
     >>> from recallscope import plan
     >>> answer = plan(model="examples/models/smollm2-135m.json", facts=500)
@@ -103,6 +135,7 @@ class TeachingPlan(Result):
     changes: list[Change] = field(default_factory=list)
     extrapolated: list[str] = field(default_factory=list)
     given: GivenFacts | None = None
+    probe: Probe | None = None
     _in_json = (
         *(
             "status",
@@ -115,8 +148,13 @@ class TeachingPlan(Result):
             "kept",
             "changes",
         ),
-        *("extrapolated", "given"),
+        *("extrapolated", "given", "probe"),
     )
+
+    @property
+    def rank_to_teach(self) -> int | None:
+        """The rank that was asked for, or the least that has space; None to train all."""
+        return self.inputs.rank or (round(self.rank.value) if self.rank else None)
 
     def to_dict(self) -> dict[str, Any]:
         """Fit for JSON."""
@@ -163,7 +201,8 @@ class TeachingPlan(Result):
     def picture(self) -> Picture:
         """The figure as data: the case among published runs, and recall over exposures."""
         load = NO_LOAD if self.rank else load_of(self.inputs.question())
-        return teaching_picture(case_of(self.inputs), load, self.inputs.exposures)
+        learning = learning_of(case_of(self.inputs), self.probe)
+        return teaching_picture(case_of(self.inputs), load, self.inputs.exposures, learning)
 
 
 def case_of(inputs: Inputs) -> Case:
@@ -173,11 +212,26 @@ def case_of(inputs: Inputs) -> Case:
     )
 
 
+def learning_of(case: Case, probe: Probe | None) -> Learning:
+    """How quickly facts will be learned: by the law, or by the law after a probe."""
+    if probe is None or probe.half is None or probe.half_error is None:
+        return expected(case, CONSTANTS)
+    taught = case._replace(facts=probe.facts, batch=probe.batch)
+    half = after_probe(case, taught, probe.half, probe.half_error, CONSTANTS)
+    slope = expected(case, CONSTANTS).log_slope
+    if probe.slope is not None and probe.slope_error is not None:
+        slope = slope_after_probe(probe.slope, probe.slope_error, CONSTANTS)
+    return Learning(half, slope)
+
+
 def make_teaching_plan(
-    inputs: Inputs, target: float, given: GivenFacts | None = None
+    inputs: Inputs,
+    target: float,
+    given: GivenFacts | None = None,
+    probe: Probe | None = None,
 ) -> TeachingPlan:
     """Answer a question about a pretrained model."""
-    learning = expected(case_of(inputs), CONSTANTS)
+    learning = learning_of(case_of(inputs), probe)
     rank = least_rank(inputs) if inputs.method == "lora" and inputs.rank is None else None
     load = NO_LOAD if rank else load_of(inputs.question())
     steps = (inputs.facts or 1) / (inputs.batch or 1)
@@ -199,9 +253,10 @@ def make_teaching_plan(
         limit_from=room,
         rank=rank,
         kept=kept_near(inputs.method, inputs.shape.parameters, inputs.facts or 1),
-        changes=_changes(inputs, learning, load, target),
+        changes=_changes(inputs, load, target, probe),
         extrapolated=unlike,
         given=given,
+        probe=probe,
     )
 
 
@@ -242,9 +297,9 @@ def _untested(inputs: Inputs) -> list[str]:
     return unlike
 
 
-def _changes(inputs: Inputs, learning: Learning, load: Ends, target: float) -> list[Change]:
+def _changes(inputs: Inputs, load: Ends, target: float, probe: Probe | None) -> list[Change]:
     """What reaches the target earlier, by the middle estimate or by the high one."""
-    now, changes = exposures_to(target, learning, load), []
+    now, changes = exposures_to(target, learning_of(case_of(inputs), probe), load), []
     batch = max((inputs.batch or 1) // _SMALLER, 1)
     if floor_share(case_of(inputs), CONSTANTS) > _LEAST_SHARE and batch < (inputs.batch or 1):
         changes.append((f"{batch} facts in a batch", replace(inputs, batch=batch)))
@@ -257,7 +312,7 @@ def _changes(inputs: Inputs, learning: Learning, load: Ends, target: float) -> l
     found = []
     for words, after in changes:
         load_after = load_of(after.question()) if load.value else NO_LOAD
-        seen = exposures_to(target, expected(case_of(after), CONSTANTS), load_after)
+        seen = exposures_to(target, learning_of(case_of(after), probe), load_after)
         if _earlier(seen.value, now.value) or _earlier(seen.high, now.high):
             times = seen.value / now.value * after.flops / inputs.flops
             cost = times if math.isfinite(now.value) else None

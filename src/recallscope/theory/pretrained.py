@@ -119,7 +119,7 @@ SHAPE = 0.053
 """90 % of measured recalls are this near to the curve through a run's own two exposures."""
 _QUANTILES = (201, 11, 21)  # of Eh, of b and of the load
 _FIVE, _NINETY_FIVE = 0.05, 0.95
-_SIGMAS = 1.6449  # from the middle of a normal distribution to its 95 % quantile
+SIGMAS = 1.6449  # from the middle of a normal distribution to its 95 % quantile
 
 
 class Spread(NamedTuple):
@@ -158,7 +158,7 @@ class Learning(NamedTuple):
     @property
     def half(self) -> Ends:
         """Exposures to one half, if nothing else limits recall."""
-        mean, away = self.log_half.mean, _SIGMAS * self.log_half.deviation
+        mean, away = self.log_half.mean, SIGMAS * self.log_half.deviation
         return Ends(*(math.exp(mean + each) for each in (0.0, -away, away)))
 
 
@@ -331,7 +331,7 @@ def _grid(learning: Learning, load: Ends) -> tuple[Float[np.ndarray, " n"], ...]
     slope = np.exp(learning.log_slope.mean + learning.log_slope.deviation * slopes)
     limit = np.zeros(1)
     if load.value:
-        deviation = math.log(load.high / load.low) / (2 * _SIGMAS)
+        deviation = math.log(load.high / load.low) / (2 * SIGMAS)
         limit = np.exp(LOAD_EXPONENT * (math.log(load.value) + deviation * loads))
     mesh = np.meshgrid(log_half, slope, limit, indexing="ij")
     return tuple(each.ravel() for each in mesh)
