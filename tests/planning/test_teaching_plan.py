@@ -146,8 +146,12 @@ def test_what_was_kept_is_said_with_its_measure_or_not_at_all():
             {"model": "examples/models/llama-3.1-70b.json", "facts": 500},
         )
     )
-    assert re.search(r"kept 0\.9\d to 0\.9\d of HellaSwag \(4 runs, Houliston and others", full)
-    assert "kept 0.86 of MMLU (1 run, Pletenev and others" in lora
+    small = said_of(planned(model="examples/models/llama-3.2-1b.json", rank=16, facts=300))
+    assert "LoRA of such sizes made perplexity of other text 1.03 to 1.13 times as large" in small
+    assert re.search(
+        r"kept 0\.9\d to 0\.9\d of the score on HellaSwag \(4 runs, Houliston and others", full
+    )
+    assert "kept 0.86 of the score on MMLU (1 run, Pletenev and others" in lora
     assert "Nothing is published on what full fine-tuning of such a size" in large
 
 
@@ -277,6 +281,24 @@ def test_it_needs_no_torch(command):
         text=True,
     )
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"facts": 1},
+        {"facts": 10**12, "rank": 1},
+        {"facts": 2, "exposures": 1e-9, "answers": 2},
+        {"facts": 10**12, "exposures": 1e300, "batch": 10**12},
+        {"target": 0.999999},
+        {"method": "lora", "facts": 10**12, "target": 1e-6},
+    ],
+)
+def test_the_smallest_and_largest_questions_have_an_answer(given):
+    found = planned(**given)
+    assert json.loads(json.dumps(found.to_dict()))["reached"]
+    assert "nan" not in said_of(found)
+    assert plan_page(found)
 
 
 def test_rows_and_words_are_those_of_the_answer():

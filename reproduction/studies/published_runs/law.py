@@ -2,6 +2,7 @@
 
     published_runs/law            # prints the constants of theory/pretrained.py
     published_runs/law judge      # exposures.csv and forms.csv: each model and each source left out
+    published_runs/law figure      # docs/plan-published.png, from exposures.csv
     published_runs/law recall DATA    # recall.csv: recall at every look of the sources' files
     published_runs/law load DATA      # the exponent of the load, by capacities of adapters
 
@@ -26,6 +27,9 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import least_squares, minimize, minimize_scalar
 from scipy.stats import beta
 
+from recallscope.common.csv_files import read_csv
+from recallscope.planning.teaching_picture import short_name
+from recallscope.plot.panels import Kind, Panel, Picture, Series
 from recallscope.theory.pretrained import (
     CONSTANTS,
     NO_LOAD,
@@ -40,6 +44,7 @@ from recallscope.theory.pretrained import (
     slope_after_probe,
 )
 from recallscope.theory.published_runs import fitted_runs, published_runs
+from reproduction.studies.end_of_training.end_figures import draw
 from reproduction.studies.kept_runs import Row, write_table
 from reproduction.studies.published_runs.published_runs import (
     HOULISTON,
@@ -52,6 +57,7 @@ from reproduction.studies.published_runs.published_runs import (
 )
 
 HERE = Path(__file__).parent
+CHOICES = ("fit", "judge", "figure", "recall", "load")
 SEED, DRAWS, BURN_IN, EVERY = 20261120, 9000, 3000, 20
 SPREAD = 0.35
 """The scale of the half-normal prior of standard deviations: about half of log 2."""
@@ -545,12 +551,28 @@ def fit_load(data: Path) -> list[Row]:
     return off(found.x)[1]
 
 
+def draw_figure() -> None:
+    """Predicted over measured exposures of every run, without its source."""
+    rows = [row for row in read_csv(HERE / "exposures.csv") if row["left_out"] == "source"]
+    panels = []
+    for name, title in (("half", "exposures to one half"), ("nine", "exposures to 0.9")):
+        some = [row for row in rows if row[name] is not None]
+        ends = [min(row[name] for row in some), max(row[name] for row in some)]
+        series = []
+        for source in dict.fromkeys(row["source"] for row in some):
+            mine = [row for row in some if row["source"] == source]
+            columns = ([row[f"{name}{end}"] for row in mine] for end in _ENDS)
+            series.append(Series(short_name(source), Kind.MEASURED, *columns))
+        series.append(Series("equal", Kind.REFERENCE, ends, ends))
+        axes = {"x": "measured", "y": "predicted", "log_x": True, "log_y": True}
+        panels.append(Panel(title=title, series=series, **axes))
+    draw("plan-published.png", Picture(caption="", panels=panels))
+
+
 def main() -> None:
     """Do what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "what", nargs="?", default="fit", choices=("fit", "judge", "recall", "load")
-    )
+    parser.add_argument("what", nargs="?", default="fit", choices=CHOICES)
     parser.add_argument("data", nargs="?", type=Path)
     given = parser.parse_args()
     if given.what in ("recall", "load") and given.data is None:
@@ -567,6 +589,8 @@ def main() -> None:
         for name in ("half", "nine"):
             print(f"after a probe, {said_of(probes, name)}")
         write_table(judge_forms(), HERE / "forms.csv")
+    elif given.what == "figure":
+        draw_figure()
     elif given.what == "recall":
         print(f"error of the form {error_of_form(given.data):.4f}")
         write_table(judge_recall(given.data), HERE / "recall.csv")

@@ -139,7 +139,7 @@ def _forgotten(plan: TeachingPlan) -> list[str]:
     by = METHODS[plan.inputs.method]
     if not plan.kept:
         return [f"Nothing is published on what {by} of such a size, with so many facts, forgets."]
-    return [f"Of what was known before, {by} of such sizes: {_kept(each)}." for each in plan.kept]
+    return [f"What was forgotten: {by} of such sizes {_kept(each)}." for each in plan.kept]
 
 
 def _kept(kept: Kept) -> str:
@@ -147,8 +147,8 @@ def _kept(kept: Kept) -> str:
     low, high = f"{kept.low:.2f}", f"{kept.high:.2f}"
     part = low if low == high else f"{low} to {high}"
     if kept.low > 1:
-        return f"{kept.measure} rose to {part} times what it was ({runs})"
-    return f"kept {part} of {kept.measure} ({runs})"
+        return f"made {kept.measure} {part} times as large ({runs})"
+    return f"kept {part} of the score on {kept.measure} ({runs})"
 
 
 def _advice(plan: TeachingPlan) -> str:
