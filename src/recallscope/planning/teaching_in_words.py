@@ -16,6 +16,7 @@ from recallscope.planning.in_words import (
 )
 from recallscope.planning.teaching_plan import Reached, TeachingPlan
 from recallscope.theory.law import LawKind
+from recallscope.theory.pretrained import LORA_BITS
 from recallscope.theory.published_runs import Kept, fitted_runs
 
 _MANY, _ENOUGH = 5000, 64  # facts and a rank, of the sentence below
@@ -26,7 +27,8 @@ _OF_RANK = (
 )
 _LAW = "recall = 1 / (1 + load^a + (Eh / E)^b)"
 _CAPACITIES = {
-    "lora": "Published capacities of adapters differ: 0.05 to 2.8 bits for each parameter",
+    "lora": "Published capacities of adapters differ: "
+    f"{LORA_BITS.low:g} to {LORA_BITS.high:g} bits for each parameter",
     "full": "Capacities are those published for training from scratch",
 }
 

@@ -26,9 +26,10 @@ _ENDS = (("the law", "value"), ("low end", "low"), ("high end", "high"))
 def teaching_picture(case: Case, load: Ends, exposures: float | None) -> Picture:
     """Exposures to one half of published runs over parameters, and recall over exposures."""
     caption = (
-        "Left: exposures until one half of the facts are recalled, of 58 published runs. They had "
-        "other numbers of facts and batches. Lines: the law for the facts and the batch asked for, "
-        "and its 90 % interval for a new source. Right: recall by the law for the case asked for."
+        f"Left: exposures until one half of the facts are recalled, of {len(fitted_runs())} "
+        "published runs. They had other numbers of facts and batches. Lines: the law for the facts "
+        "and the batch asked for, and its 90 % interval for a new source. Right: recall by the law "
+        "for the case asked for."
     )
     return Picture(caption=caption, panels=[_of_runs(case), _of_recall(case, load, exposures)])
 
