@@ -18,8 +18,9 @@ from recallscope.cli.main import app
 from recallscope.cli.teach import teach as teach_command
 from recallscope.planning.given_facts import given_facts
 from recallscope.planning.page import plan_page, words_of, write_plan_page
+from recallscope.planning.teaching_plan import case_of, make_teaching_plan
 from recallscope.teaching import teach
-from recallscope.theory.pretrained import usual_batch
+from recallscope.theory.pretrained import CONSTANTS, after_probe, usual_batch
 from recallscope.theory.published_runs import fitted_runs
 from recallscope.theory.question import Limit
 
@@ -171,6 +172,19 @@ def test_a_smaller_batch_is_a_change_where_steps_are_few():
     assert change.exposures.value < found.reached[1].exposures.value
     assert change.cost < 1
     assert planned(facts=5000, batch=16).changes == []
+
+
+def test_what_a_probe_learned_is_used_in_all_of_the_plan():
+    before = planned(facts=100, batch=100)
+    case = case_of(before.inputs)
+    half = after_probe(case, case._replace(facts=50, batch=50), 40.0, 0.05, CONSTANTS)
+    learning = before.learning._replace(log_half=half)
+    after = make_teaching_plan(before.inputs, 0.9, learning=learning)
+    for old, new in zip(before.reached, after.reached, strict=True):
+        assert new.exposures.value > 1.5 * old.exposures.value
+        assert new.exposures.high / new.exposures.low < old.exposures.high / old.exposures.low
+    assert after.changes[0].exposures.value > 1.5 * before.changes[0].exposures.value
+    assert after.picture().panels[0].series[-1].y == [after.learning.half.value]
 
 
 def test_the_batch_is_that_of_teach_if_not_given():

@@ -9,6 +9,7 @@ from recallscope.theory.pretrained import (
     CONSTANTS,
     NO_LOAD,
     Case,
+    Learning,
     expected,
     exposures_to,
     recall_after,
@@ -23,7 +24,9 @@ _ASKED = 6  # the colour of no source
 _ENDS = (("the law", "value"), ("low end", "low"), ("high end", "high"))
 
 
-def teaching_picture(case: Case, load: Ends, exposures: float | None) -> Picture:
+def teaching_picture(
+    case: Case, learning: Learning, load: Ends, exposures: float | None
+) -> Picture:
     """Exposures to one half of published runs over parameters, and recall over exposures."""
     caption = (
         f"Left: exposures until one half of the facts are recalled, of {len(fitted_runs())} "
@@ -31,10 +34,12 @@ def teaching_picture(case: Case, load: Ends, exposures: float | None) -> Picture
         "and the batch asked for, and its 90 % interval for a new source. Right: recall by the law "
         "for the case asked for."
     )
-    return Picture(caption=caption, panels=[_of_runs(case), _of_recall(case, load, exposures)])
+    return Picture(
+        caption=caption, panels=[_of_runs(case, learning), _of_recall(learning, load, exposures)]
+    )
 
 
-def _of_runs(case: Case) -> Panel:
+def _of_runs(case: Case, learning: Learning) -> Panel:
     runs, series = fitted_runs(), []
     for source in dict.fromkeys(run["source"] for run in runs):
         mine = [run for run in runs if run["source"] == source]
@@ -44,8 +49,7 @@ def _of_runs(case: Case) -> Panel:
     along = np.geomspace(min(sizes) / _BESIDE, max(sizes) * _BESIDE, _POINTS).tolist()
     halves = [expected(case._replace(parameters=each), CONSTANTS).half for each in along]
     series += _lines(along, halves)
-    asked = expected(case, CONSTANTS).half
-    series.append(_point([case.parameters], asked))
+    series.append(_point([case.parameters], learning.half))
     return Panel(
         title="exposures to one half",
         x="parameters of the model",
@@ -66,8 +70,7 @@ def short_name(source: str) -> str:
     return authors.partition("(")[2].rstrip(")") or authors
 
 
-def _of_recall(case: Case, load: Ends, exposures: float | None) -> Panel:
-    learning = expected(case, CONSTANTS)
+def _of_recall(learning: Learning, load: Ends, exposures: float | None) -> Panel:
     nine = exposures_to(0.9, learning, NO_LOAD)
     asked = [] if exposures is None or exposures > _MOST else [exposures]
     least, most = min([learning.half.low / 2, *asked]), max([1.5 * nine.high, *asked])

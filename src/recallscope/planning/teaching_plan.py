@@ -27,6 +27,7 @@ from recallscope.theory.pretrained import (
     facts_at,
     floor_share,
     load_of,
+    log_half_at,
     recall_after,
 )
 from recallscope.theory.published_runs import Kept, kept_near, range_of
@@ -75,6 +76,7 @@ class TeachingPlan(Result):
         inputs: what was asked.
         status: tested if published runs had such sizes, else extrapolated.
         target: the recall that changes are judged by.
+        learning: how quickly the facts are learned.
         reached: exposures and steps to one half, 0.9 and the target.
         recall: after the exposures asked for, if there are any.
         limit: whether the trained parameters limit recall.
@@ -94,6 +96,7 @@ class TeachingPlan(Result):
     inputs: Inputs
     status: Standing
     target: float
+    learning: Learning
     reached: list[Reached]
     recall: Ends | None
     limit: Limit
@@ -163,7 +166,7 @@ class TeachingPlan(Result):
     def picture(self) -> Picture:
         """The figure as data: the case among published runs, and recall over exposures."""
         load = NO_LOAD if self.rank else load_of(self.inputs.question())
-        return teaching_picture(case_of(self.inputs), load, self.inputs.exposures)
+        return teaching_picture(case_of(self.inputs), self.learning, load, self.inputs.exposures)
 
 
 def case_of(inputs: Inputs) -> Case:
@@ -174,10 +177,20 @@ def case_of(inputs: Inputs) -> Case:
 
 
 def make_teaching_plan(
-    inputs: Inputs, target: float, given: GivenFacts | None = None
+    inputs: Inputs,
+    target: float,
+    given: GivenFacts | None = None,
+    learning: Learning | None = None,
 ) -> TeachingPlan:
-    """Answer a question about a pretrained model."""
-    learning = expected(case_of(inputs), CONSTANTS)
+    """Answer a question about a pretrained model.
+
+    Args:
+        inputs: the question.
+        target: a recall that exposures are said for too, and changes are judged by.
+        given: the file of facts, if it is one.
+        learning: how quickly these facts are learned, if more is known than the law says.
+    """
+    learning = learning or expected(case_of(inputs), CONSTANTS)
     rank = least_rank(inputs) if inputs.method == "lora" and inputs.rank is None else None
     load = NO_LOAD if rank else load_of(inputs.question())
     steps = (inputs.facts or 1) / (inputs.batch or 1)
@@ -193,6 +206,7 @@ def make_teaching_plan(
         inputs=inputs,
         status=Standing.EXTRAPOLATED if unlike else Standing.TESTED,
         target=target,
+        learning=learning,
         reached=reached,
         recall=recall_after(inputs.exposures, learning, load) if inputs.exposures else None,
         limit=Limit.NONE if rank or (inputs.facts or 1) < room.low else Limit.CAPACITY,
@@ -257,12 +271,19 @@ def _changes(inputs: Inputs, learning: Learning, load: Ends, target: float) -> l
     found = []
     for words, after in changes:
         load_after = load_of(after.question()) if load.value else NO_LOAD
-        seen = exposures_to(target, expected(case_of(after), CONSTANTS), load_after)
+        seen = exposures_to(target, _moved(learning, inputs, after), load_after)
         if _earlier(seen.value, now.value) or _earlier(seen.high, now.high):
             times = seen.value / now.value * after.flops / inputs.flops
             cost = times if math.isfinite(now.value) else None
             found.append(Change(change=words, exposures=seen, cost=cost))
     return found
+
+
+def _moved(learning: Learning, inputs: Inputs, after: Inputs) -> Learning:
+    """The same after a change, which moves the exposures to one half as the law says."""
+    now, then = (log_half_at(case_of(each), CONSTANTS) for each in (inputs, after))
+    mean = learning.log_half.mean + then - now
+    return learning._replace(log_half=learning.log_half._replace(mean=mean))
 
 
 def _earlier(after: float, now: float) -> bool:
