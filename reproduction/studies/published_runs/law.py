@@ -1,7 +1,9 @@
 """Fit the law of exposures to published runs, and predict runs, models and sources left out.
 
     published_runs/law            # prints the constants of theory/pretrained.py
-    published_runs/law judge      # exposures.csv and forms.csv: each model and each source left out
+    published_runs/law judge      # exposures.csv, probes.csv, forms.csv and priors.csv: what is
+                                   # left out is a model or a source
+    published_runs/law figure      # docs/plan-published.png, from exposures.csv
     published_runs/law recall DATA    # recall.csv: recall at every look of the sources' files
     published_runs/law load DATA      # the exponent of the load, by capacities of adapters
 
@@ -26,6 +28,9 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import least_squares, minimize, minimize_scalar
 from scipy.stats import beta
 
+from recallscope.common.csv_files import read_csv
+from recallscope.planning.teaching_picture import short_name
+from recallscope.plot.panels import Kind, Panel, Picture, Series
 from recallscope.theory.pretrained import (
     CONSTANTS,
     NO_LOAD,
@@ -40,6 +45,7 @@ from recallscope.theory.pretrained import (
     slope_after_probe,
 )
 from recallscope.theory.published_runs import fitted_runs, published_runs
+from reproduction.studies.end_of_training.end_figures import draw
 from reproduction.studies.kept_runs import Row, write_table
 from reproduction.studies.published_runs.published_runs import (
     HOULISTON,
@@ -52,9 +58,12 @@ from reproduction.studies.published_runs.published_runs import (
 )
 
 HERE = Path(__file__).parent
+CHOICES = ("fit", "judge", "figure", "recall", "load")
 SEED, DRAWS, BURN_IN, EVERY = 20261120, 9000, 3000, 20
 SPREAD = 0.35
 """The scale of the half-normal prior of standard deviations: about half of log 2."""
+PRIORS = (0.2, SPREAD, 0.5, 0.7)
+"""The second was chosen after the third was seen to be wide, and before the others."""
 INSIDE = 1.6449
 
 
@@ -184,7 +193,7 @@ def alike(runs: Runs, others: Runs) -> Alike:
     return Alike(*((mine[:, None] == theirs[None]).astype(float) for mine, theirs in pairs))
 
 
-def log_posterior(drawn: np.ndarray, runs: Runs, pairs: Alike, form: Form) -> float:
+def log_posterior(drawn: np.ndarray, runs: Runs, pairs: Alike, form: Form, spread: float) -> float:
     """Of constants, followed by the logarithms of the three standard deviations."""
     count = len(form.priors)
     constants, deviations = drawn[:count], np.exp(drawn[count:])
@@ -202,25 +211,25 @@ def log_posterior(drawn: np.ndarray, runs: Runs, pairs: Alike, form: Form) -> fl
         ((each - mean) / scale) ** 2
         for each, (mean, scale) in zip(constants, form.priors, strict=True)
     )
-    prior += float((drawn[count:] - 0.5 * (deviations / SPREAD) ** 2).sum())
+    prior += float((drawn[count:] - 0.5 * (deviations / spread) ** 2).sum())
     return float(likelihood + prior)
 
 
-def posterior(runs: Runs, form: Form) -> tuple[np.ndarray, np.ndarray]:
+def posterior(runs: Runs, form: Form, spread: float = SPREAD) -> tuple[np.ndarray, np.ndarray]:
     """Draws of constants, and of the three standard deviations."""
     rng, count, pairs = np.random.default_rng(SEED), len(form.priors), alike(runs, runs)
     start = np.array([mean for mean, _ in form.priors] + [-1.2, -1.5, -1.8])
     here = minimize(
-        lambda drawn: -log_posterior(drawn, runs, pairs, form), start, method="Nelder-Mead"
+        lambda drawn: -log_posterior(drawn, runs, pairs, form, spread), start, method="Nelder-Mead"
     ).x
-    now, steps = log_posterior(here, runs, pairs, form), 0.1 * np.eye(len(here))
+    now, steps = log_posterior(here, runs, pairs, form, spread), 0.1 * np.eye(len(here))
     drawn: list[np.ndarray] = []
     for number in range(DRAWS):
         if number in (BURN_IN // 3, 2 * BURN_IN // 3):  # steps as wide as the posterior
-            spread = np.cov(np.array(drawn[-BURN_IN // 3 :]).T) + 1e-6 * np.eye(len(here))
-            steps = np.linalg.cholesky(spread) * 2.4 / math.sqrt(len(here))
+            wide = np.cov(np.array(drawn[-BURN_IN // 3 :]).T) + 1e-6 * np.eye(len(here))
+            steps = np.linalg.cholesky(wide) * 2.4 / math.sqrt(len(here))
         there = here + steps @ rng.standard_normal(len(here))
-        next_one = log_posterior(there, runs, pairs, form)
+        next_one = log_posterior(there, runs, pairs, form, spread)
         if math.log(rng.random()) < next_one - now:
             here, now = there, next_one
         drawn.append(here)
@@ -231,10 +240,10 @@ def posterior(runs: Runs, form: Form) -> tuple[np.ndarray, np.ndarray]:
 ONE_MEAN = Form(lambda c, runs: c[0] + 0 * runs.facts, ((1.5, 1.0),))
 
 
-def fitted(halves: Runs, log_slopes: Runs) -> Constants:
+def fitted(halves: Runs, log_slopes: Runs, spread: float = SPREAD) -> Constants:
     """The constants of the law, by some runs."""
-    constants, deviations = posterior(halves, FORMS[CHOSEN])
-    mean, slope_deviations = posterior(log_slopes, ONE_MEAN)
+    constants, deviations = posterior(halves, FORMS[CHOSEN], spread)
+    mean, slope_deviations = posterior(log_slopes, ONE_MEAN, spread)
     of_half, of_slope = (each.mean(axis=0).tolist() for each in (deviations, slope_deviations))
     return Constants(
         *constants.mean(axis=0).tolist(),
@@ -247,11 +256,13 @@ def fitted(halves: Runs, log_slopes: Runs) -> Constants:
 
 
 @cache
-def fitted_without(source: str) -> Constants:
+def fitted_without(source: str, spread: float = SPREAD) -> Constants:
     """The constants by all other sources."""
     halves, log_slopes = to_one_half(), slopes()
     return fitted(
-        halves.some(halves.source != source), log_slopes.some(log_slopes.source != source)
+        halves.some(halves.source != source),
+        log_slopes.some(log_slopes.source != source),
+        spread,
     )
 
 
@@ -331,6 +342,28 @@ def learning_without(by: str) -> list[Learning]:
 def case_of(row: Row) -> Case:
     """The sizes of a run."""
     return Case(row["parameters"], row["facts"], row["batch"])
+
+
+def judge_priors() -> list[Row]:
+    """How wide intervals are, and how many hold the run, by the prior of standard deviations."""
+    rows = []
+    for spread in PRIORS:
+        table = []
+        for row in fitted_runs():
+            learning = expected(case_of(row), fitted_without(row["source"], spread))
+            for name, target in (("half", 0.5), ("nine", 0.9)):
+                if name == "half" or row["fitted"] == "yes":
+                    ends = exposures_to(target, learning, NO_LOAD)
+                    wide = math.sqrt(ends.high / ends.low)
+                    table.append((name, ends.low <= row[name] <= ends.high, wide))
+        judged: Row = {"prior": spread}
+        for name in ("half", "nine"):
+            mine = [each for each in table if each[0] == name]
+            judged |= {f"{name}_runs": len(mine), f"{name}_inside": sum(each[1] for each in mine)}
+            judged[f"{name}_half_width"] = round(float(np.median([each[2] for each in mine])), 3)
+        rows.append(judged)
+        print(*judged.values(), flush=True)
+    return rows
 
 
 def judge_runs() -> list[Row]:
@@ -545,12 +578,28 @@ def fit_load(data: Path) -> list[Row]:
     return off(found.x)[1]
 
 
+def draw_figure() -> None:
+    """Predicted over measured exposures of every run, without its source."""
+    rows = [row for row in read_csv(HERE / "exposures.csv") if row["left_out"] == "source"]
+    panels = []
+    for name, title in (("half", "exposures to one half"), ("nine", "exposures to 0.9")):
+        some = [row for row in rows if row[name] is not None]
+        ends = [min(row[name] for row in some), max(row[name] for row in some)]
+        series = []
+        for source in dict.fromkeys(row["source"] for row in some):
+            mine = [row for row in some if row["source"] == source]
+            columns = ([row[f"{name}{end}"] for row in mine] for end in _ENDS)
+            series.append(Series(short_name(source), Kind.MEASURED, *columns))
+        series.append(Series("equal", Kind.REFERENCE, ends, ends))
+        axes = {"x": "measured", "y": "predicted", "log_x": True, "log_y": True}
+        panels.append(Panel(title=title, series=series, **axes))
+    draw("plan-published.png", Picture(caption="", panels=panels))
+
+
 def main() -> None:
     """Do what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "what", nargs="?", default="fit", choices=("fit", "judge", "recall", "load")
-    )
+    parser.add_argument("what", nargs="?", default="fit", choices=CHOICES)
     parser.add_argument("data", nargs="?", type=Path)
     given = parser.parse_args()
     if given.what in ("recall", "load") and given.data is None:
@@ -567,6 +616,9 @@ def main() -> None:
         for name in ("half", "nine"):
             print(f"after a probe, {said_of(probes, name)}")
         write_table(judge_forms(), HERE / "forms.csv")
+        write_table(judge_priors(), HERE / "priors.csv")
+    elif given.what == "figure":
+        draw_figure()
     elif given.what == "recall":
         print(f"error of the form {error_of_form(given.data):.4f}")
         write_table(judge_recall(given.data), HERE / "recall.csv")

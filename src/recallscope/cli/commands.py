@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 COMMANDS = {
-    "plan": "Plan a training: recall of your facts, what limits it, and what to change.",
+    "plan": "Plan a training: exposures until facts are recalled, what limits it, what to change.",
     "run": "Run one experiment at one or more seeds.",
     "train": "Train once, and watch attention and recall along the way.",
     "teach": "Teach facts to a checkpoint, and report which of them it recalls.",

@@ -157,7 +157,7 @@ def plan(
     no_caption: NoCaption = False,
     as_json: AsJson = False,
 ) -> int:
-    """Plan a training: exposures until your facts are recalled, what limits it, what to change.
+    """Plan a training: exposures until facts are recalled, what limits it, what to change.
 
     A pretrained model needs the facts. Of training from scratch and of a memory, one of facts,
     exposures, d-model and rank may be missing: it is solved for. Exit code 1 if no law answers.

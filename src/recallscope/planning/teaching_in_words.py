@@ -17,7 +17,7 @@ from recallscope.planning.in_words import (
 )
 from recallscope.planning.teaching_plan import Reached, TeachingPlan
 from recallscope.theory.law import LawKind
-from recallscope.theory.pretrained import SIGMAS
+from recallscope.theory.pretrained import LORA_BITS, SIGMAS
 from recallscope.theory.published_runs import Kept, fitted_runs
 from recallscope.theory.question import Ends
 
@@ -30,7 +30,8 @@ _OF_RANK = (
 )
 _LAW = "recall = 1 / (1 + load^a + (Eh / E)^b)"
 _CAPACITIES = {
-    "lora": "Published capacities of adapters differ: 0.05 to 2.8 bits for each parameter",
+    "lora": "Published capacities of adapters differ: "
+    f"{LORA_BITS.low:g} to {LORA_BITS.high:g} bits for each parameter",
     "full": "Capacities are those published for training from scratch",
 }
 
@@ -166,7 +167,7 @@ def _forgotten(plan: TeachingPlan) -> list[str]:
     by = METHODS[plan.inputs.method]
     if not plan.kept:
         return [f"Nothing is published on what {by} of such a size, with so many facts, forgets."]
-    return [f"Of what was known before, {by} of such sizes: {_kept(each)}." for each in plan.kept]
+    return [f"What was forgotten: {by} of such sizes {_kept(each)}." for each in plan.kept]
 
 
 def _kept(kept: Kept) -> str:
@@ -174,8 +175,8 @@ def _kept(kept: Kept) -> str:
     low, high = f"{kept.low:.2f}", f"{kept.high:.2f}"
     part = low if low == high else f"{low} to {high}"
     if kept.low > 1:
-        return f"{kept.measure} rose to {part} times what it was ({runs})"
-    return f"kept {part} of {kept.measure} ({runs})"
+        return f"made {kept.measure} {part} times as large ({runs})"
+    return f"kept {part} of the score on {kept.measure} ({runs})"
 
 
 def _advice(plan: TeachingPlan) -> str:

@@ -19,18 +19,20 @@ from recallscope.theory.question import Ends
 
 _POINTS = 41
 _BESIDE = 2.0  # times the parameters of all, to both sides
+_MOST = 1e9  # exposures on an axis
 _ASKED = 6  # the colour of no source
 _ENDS = (("the law", "value"), ("low end", "low"), ("high end", "high"))
 
 
 def teaching_picture(
-    case: Case, load: Ends, exposures: float | None, learning: Learning
+    case: Case, learning: Learning, load: Ends, exposures: float | None
 ) -> Picture:
     """Exposures to one half of published runs over parameters, and recall over exposures."""
     caption = (
-        "Left: exposures until one half of the facts are recalled, of 58 published runs. They had "
-        "other numbers of facts and batches. Lines: the law for the facts and the batch asked for, "
-        "and its 90 % interval for a new source. Right: recall by the law for the case asked for."
+        f"Left: exposures until one half of the facts are recalled, of {len(fitted_runs())} "
+        "published runs. They had other numbers of facts and batches. Lines: the law for the facts "
+        "and the batch asked for, and its 90 % interval for a new source. Right: recall by the law "
+        "for the case asked for."
     )
     return Picture(
         caption=caption, panels=[_of_runs(case, learning), _of_recall(learning, load, exposures)]
@@ -41,9 +43,8 @@ def _of_runs(case: Case, learning: Learning) -> Panel:
     runs, series = fitted_runs(), []
     for source in dict.fromkeys(run["source"] for run in runs):
         mine = [run for run in runs if run["source"] == source]
-        label = str(source).partition(",")[0].replace("Maini and others (TOFU)", "TOFU")
         x, y = ([float(run[name]) for run in mine] for name in ("parameters", "half"))
-        series.append(Series(label, Kind.MEASURED, x, y))
+        series.append(Series(short_name(source), Kind.MEASURED, x, y))
     sizes = [case.parameters, *(float(run["parameters"]) for run in runs)]
     along = np.geomspace(min(sizes) / _BESIDE, max(sizes) * _BESIDE, _POINTS).tolist()
     halves = [expected(case._replace(parameters=each), CONSTANTS).half for each in along]
@@ -59,14 +60,23 @@ def _of_runs(case: Case, learning: Learning) -> Panel:
     )
 
 
+def short_name(source: str) -> str:
+    """A source without its address.
+
+    >>> short_name("Maini and others (TOFU), arXiv 2401.06121")
+    'TOFU'
+    """
+    authors = source.partition(",")[0]
+    return authors.partition("(")[2].rstrip(")") or authors
+
+
 def _of_recall(learning: Learning, load: Ends, exposures: float | None) -> Panel:
     nine = exposures_to(0.9, learning, NO_LOAD)
-    asked = [] if exposures is None else [exposures]
+    asked = [] if exposures is None or exposures > _MOST else [exposures]
     least, most = min([learning.half.low / 2, *asked]), max([1.5 * nine.high, *asked])
     along = np.geomspace(least, most, _POINTS).tolist()
     series = _lines(along, [recall_after(each, learning, load) for each in along])
-    if exposures is not None:
-        series.append(_point([exposures], recall_after(exposures, learning, load)))
+    series += [_point([each], recall_after(each, learning, load)) for each in asked]
     return Panel(title="recall", x="exposures of each fact", y="recall", series=series, log_x=True)
 
 

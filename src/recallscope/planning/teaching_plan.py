@@ -106,6 +106,7 @@ class TeachingPlan(Result):
         inputs: what was asked.
         status: tested if published runs had such sizes, else extrapolated.
         target: the recall that changes are judged by.
+        learning: how quickly the facts are learned.
         reached: exposures and steps to one half, 0.9 and the target.
         recall: after the exposures asked for, if there are any.
         limit: whether the trained parameters limit recall.
@@ -126,6 +127,7 @@ class TeachingPlan(Result):
     inputs: Inputs
     status: Standing
     target: float
+    learning: Learning
     reached: list[Reached]
     recall: Ends | None
     limit: Limit
@@ -201,8 +203,7 @@ class TeachingPlan(Result):
     def picture(self) -> Picture:
         """The figure as data: the case among published runs, and recall over exposures."""
         load = NO_LOAD if self.rank else load_of(self.inputs.question())
-        learning = learning_of(case_of(self.inputs), self.probe)
-        return teaching_picture(case_of(self.inputs), load, self.inputs.exposures, learning)
+        return teaching_picture(case_of(self.inputs), self.learning, load, self.inputs.exposures)
 
 
 def case_of(inputs: Inputs) -> Case:
@@ -230,7 +231,14 @@ def make_teaching_plan(
     given: GivenFacts | None = None,
     probe: Probe | None = None,
 ) -> TeachingPlan:
-    """Answer a question about a pretrained model."""
+    """Answer a question about a pretrained model.
+
+    Args:
+        inputs: the question.
+        target: a recall that exposures are said for too, and changes are judged by.
+        given: the file of facts, if it is one.
+        probe: a sample of them that was taught, if there was one.
+    """
     learning = learning_of(case_of(inputs), probe)
     rank = least_rank(inputs) if inputs.method == "lora" and inputs.rank is None else None
     load = NO_LOAD if rank else load_of(inputs.question())
@@ -247,6 +255,7 @@ def make_teaching_plan(
         inputs=inputs,
         status=Standing.EXTRAPOLATED if unlike else Standing.TESTED,
         target=target,
+        learning=learning,
         reached=reached,
         recall=recall_after(inputs.exposures, learning, load) if inputs.exposures else None,
         limit=Limit.NONE if rank or (inputs.facts or 1) < room.low else Limit.CAPACITY,

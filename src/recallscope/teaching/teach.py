@@ -33,6 +33,7 @@ from recallscope.teaching.kept import Texts
 from recallscope.teaching.recall import takes_positions
 from recallscope.teaching.taught import Taught
 from recallscope.teaching.tokens import Tokens, batch_of
+from recallscope.theory.pretrained import usual_batch
 
 with missing_explained("teach"):
     import accelerate as _  # noqa: F401  # the Trainer would say so in several lines
@@ -40,8 +41,6 @@ with missing_explained("teach"):
     from transformers.trainer_callback import PrinterCallback
 
 PRECISIONS = ("auto", "float32", "bfloat16")
-_LARGEST_BATCH, _SMALLEST_BATCH = 128, 8  # facts, if not given
-_STEPS_OF_PASS = 3  # at least, if not given
 _WARM_UP = 0.05  # of the steps
 _CHECKPOINTS, _KEPT = 10, 2  # of a training
 _LOGS = 100  # losses that are looked at, of a training
@@ -129,8 +128,7 @@ def teach(
     seed = whole_number("seed", seed, 0, 2**32 - 1)
     rank = None if rank is None else whole_number("rank", rank, 1, 2**16)
     number = int((facts.counts > 0).sum())
-    usual = min(_LARGEST_BATCH, max(_SMALLEST_BATCH, number // _STEPS_OF_PASS))
-    batch = usual if batch is None else whole_number("batch", batch, 1)
+    batch = usual_batch(number) if batch is None else whole_number("batch", batch, 1)
     if rate is not None:
         step_size("rate", rate)
     half = precision == "bfloat16" or (precision == "auto" and _has_bfloat16())
