@@ -28,7 +28,6 @@ from .model.setup import Setup as Setup
 from .model.transformer import Transformer as Transformer
 from .planning.plan import plan as plan
 from .planning.plan_result import Plan as Plan
-from .planning.teaching_plan import TeachingPlan as TeachingPlan
 from .problem.given_embeddings import Embeddings as Embeddings
 from .problem.part import problem_field as problem_field
 from .problem.problem import Problem as Problem

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from browser import browser, open_tab
-from recallscope import ProblemError, TeachingPlan, plan
+from recallscope import ProblemError, plan
 from recallscope.cli.main import app
 from recallscope.cli.teach import teach as teach_command
 from recallscope.planning.given_facts import given_facts
 from recallscope.planning.page import plan_page, words_of, write_plan_page
-from recallscope.planning.teaching_plan import Probe, make_teaching_plan
+from recallscope.planning.teaching_plan import Probe, TeachingPlan, make_teaching_plan
 from recallscope.theory.published_runs import fitted_runs
 from recallscope.theory.question import Limit
 

@@ -17,6 +17,7 @@ EXTRAS = {
     "accelerate": "teach",
     "datasets": "teach",
     "gguf": "teach",
+    "tokenizers": "teach",
 }
 """Optional packages and their extra; pyproject.toml has the same groups."""
 
