@@ -99,6 +99,7 @@ _NOT_HERE = (
     "--embedding heavy",  # the reader's package; tests/plugin is one
     "--size full",  # two hours
     "my-runs",
+    "--probe",  # a pretrained checkpoint
 )
 
 

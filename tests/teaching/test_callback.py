@@ -104,7 +104,7 @@ def test_it_reports_the_curve_and_every_fact(tmp_path, facts, tokenizer):
     assert taught.exposures_to(1.1) is None
     assert (taught.batch, taught.steps, taught.rank, taught.rate) == (10, 120, None, 3e-3)
     assert taught.kept_after > 1.1 * taught.kept_before
-    assert "Mix in texts" in taught.advice()
+    assert "mix in such texts" in taught.advice()
     assert type(taught).from_dict(taught.to_dict()) == taught
     assert "recall" in str(taught)
     titles = [axes.get_title() for axes in taught.plot().axes]

@@ -129,7 +129,11 @@ class Taught(Result):
         else:
             sentences.append("Give the missing facts a larger count, or more exposures to all.")
         if self._forgotten():
-            sentences.append("Mix in texts to keep, or give a smaller rank or rate.")
+            if self.rank is None:
+                less = "give a rank, as adapters forget less"
+            else:
+                less = "give a smaller rate"
+            sentences.append(f"The model predicts kept texts worse: mix in such texts, or {less}.")
         return " ".join(sentences)
 
     def _forgotten(self) -> bool:
