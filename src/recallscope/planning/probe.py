@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from recallscope.planning.teaching_plan import Probe, TeachingPlan, make_teachin
 from recallscope.task.random import Role, generator
 from recallscope.theory.pretrained import CONSTANTS, NO_LOAD, Case, expected, exposures_to
 from recallscope.theory.question import Ends
+
+if TYPE_CHECKING:
+    from recallscope.teaching.facts import Facts
 
 MINUTES = 15.0
 _MOST_FACTS, _FEWEST_FACTS, _SMALLEST_BATCH = 128, 16, 16
@@ -61,7 +64,7 @@ def probed(
         progress: called with steps done and in all.
         say: called with what it will cost, before it starts.
     """
-    from recallscope.teaching.facts import Facts
+    from recallscope.teaching.facts import Facts  # with torch, which a plan does not need
     from recallscope.teaching.teach import teach
 
     inputs, minutes = plan.inputs, MINUTES if minutes is None else minutes
@@ -179,11 +182,8 @@ def _moments(
     return mean, math.sqrt(float(np.average((values - mean) ** 2, weights=weight)))
 
 
-def _sample(facts: Any, number: int) -> Any:
+def _sample(facts: Facts, number: int) -> Facts:
     """A fixed sample of the facts that are taught."""
-    from recallscope.teaching.facts import Facts
-
     taught = facts.counts.nonzero()[0]
     random = generator(_SEED, Role.FACTS, len(taught))
-    chosen = sorted(random.choice(taught, size=number, replace=False).tolist())
-    return Facts(facts.table.select(chosen).remove_columns("line"), chat=facts.chat)
+    return facts.subset(sorted(random.choice(taught, size=number, replace=False)))

@@ -97,7 +97,9 @@ def draw_panel(axes: Axes, panel: Panel, letters: int = 40) -> None:
         measured = [points for points in placed if points.series.kind is Kind.MEASURED]
         sizes = {size for points in measured for size in points.x.tolist()}
         round_ones = {size for size in sizes if size.is_integer() or size == float(f"{size:.1g}")}
-        set_ticks(axes.xaxis, sorted(round_ones), _base(sizes))
+        # A few among many that were not chosen are round by accident.
+        chosen = sorted(round_ones) if 2 * len(round_ones) >= len(sizes) else []
+        set_ticks(axes.xaxis, chosen, _base(sizes))
     if placed:
         log_y = panel.log_y and bool(np.any(y > 0))
         axes.set_yscale("log" if log_y else "linear")

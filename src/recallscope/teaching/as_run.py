@@ -121,8 +121,7 @@ class Teach:
         if not count or count == len(facts):
             return facts
         order = generator(seed, Role.FACTS, len(facts)).permutation(len(facts))
-        some = facts.table.select(order[:count].tolist()).remove_columns("line")
-        return Facts(some, chat=facts.chat)
+        return facts.subset(order[:count])
 
 
 def _numbers(taught: Taught) -> dict[str, float]:

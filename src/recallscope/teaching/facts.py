@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from numbers import Real
@@ -117,6 +117,11 @@ class Facts:
         """Whether another wording is given for any fact."""
         column = self.table.data.column("test_prompt")
         return bool(column.null_count < len(column))
+
+    def subset(self, places: Iterable[int]) -> Facts:
+        """Some of the facts, by their numbers from 0; lines are counted anew."""
+        some = self.table.select([int(place) for place in places]).remove_columns("line")
+        return Facts(some, chat=self.chat)
 
     def __getstate__(self) -> dict[str, Any]:
         """The source and how to read it: another process reads it for itself."""
