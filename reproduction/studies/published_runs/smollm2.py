@@ -26,6 +26,7 @@ from recallscope.planning.inputs import Inputs
 from recallscope.planning.probe import probed
 from recallscope.planning.shape import shape_from_config
 from recallscope.planning.teaching_plan import TeachingPlan, make_teaching_plan
+from recallscope.theory.published_runs import fitted_runs
 from reproduction.studies.kept_runs import keep, kept, seed_from, table, write_table
 from reproduction.studies.own_facts.invented_facts import invented_facts
 
@@ -159,6 +160,11 @@ def run(model: Path) -> None:
 def report() -> None:
     """Factors between what was predicted and measured, and whether intervals have it."""
     runs = {row["case"]: row for row in table(RUNS)}
+    for name, target in zip(("half", "nine"), TARGETS, strict=True):
+        published = [math.log(float(run[name])) for run in fitted_runs() if run[name] > 0]
+        constant = math.exp(statistics.mean(published))
+        off = [abs(math.log(float(run[name]) / constant)) for run in runs.values()]
+        print(f"constant {constant:.1f} to {target}: {_summary(off, [0.0])}")
     for by in ("law", "probe"):
         rows = [row for row in table(PREDICTED) if row["by"] == by and row["case"] in runs]
         for name, target in zip(("half", "nine"), TARGETS, strict=True):
