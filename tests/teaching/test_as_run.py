@@ -88,7 +88,7 @@ def test_it_travels_as_its_paths(teaching):
 def test_a_sweep_resumes_and_a_second_row_is_no_error(tmp_path, teaching):
     cells = [(teaching.problem(rank=rank, **FIELDS), 0) for rank in (0, 4)]
     place = tmp_path / "records"
-    swept = sweep(cells, place, run=teaching, executor="processes", workers=1, progress=False)
+    swept = sweep(cells, place, run=teaching, progress=False)
     assert swept.by_status == {"ok": 2}
     again = sweep(cells, place, run=teaching, progress=False)
     assert again.ran == 0
@@ -103,6 +103,13 @@ def test_a_sweep_resumes_and_a_second_row_is_no_error(tmp_path, teaching):
     exact = dataclasses.replace(second, metrics={"steps": 1.0})
     same = dataclasses.replace(first, metrics={"steps": 2.0})
     assert disagreements(same, exact) == ["recall_accuracy", "steps"]
+
+
+@pytest.mark.slow
+def test_other_processes_teach_too(tmp_path, teaching):
+    cells = [(teaching.problem(facts=10, **FIELDS), seed) for seed in (0, 1)]
+    swept = sweep(cells, tmp_path / "records", run=teaching, executor="processes", workers=2)
+    assert swept.by_status == {"ok": 2}
 
 
 def test_a_training_that_diverges_is_a_failed_record(teaching):
