@@ -106,7 +106,6 @@ class TeachingPlan(Result):
         inputs: what was asked.
         status: tested if published runs had such sizes, else extrapolated.
         target: the recall that changes are judged by.
-        learning: how quickly the facts are learned.
         reached: exposures and steps to one half, 0.9 and the target.
         recall: after the exposures asked for, if there are any.
         limit: whether the trained parameters limit recall.
@@ -127,7 +126,6 @@ class TeachingPlan(Result):
     inputs: Inputs
     status: Standing
     target: float
-    learning: Learning
     reached: list[Reached]
     recall: Ends | None
     limit: Limit
@@ -152,6 +150,11 @@ class TeachingPlan(Result):
         ),
         *("extrapolated", "given", "probe"),
     )
+
+    @property
+    def learning(self) -> Learning:
+        """How quickly the facts are learned."""
+        return learning_of(case_of(self.inputs), self.probe)
 
     @property
     def rank_to_teach(self) -> int | None:
@@ -255,7 +258,6 @@ def make_teaching_plan(
         inputs=inputs,
         status=Standing.EXTRAPOLATED if unlike else Standing.TESTED,
         target=target,
-        learning=learning,
         reached=reached,
         recall=recall_after(inputs.exposures, learning, load) if inputs.exposures else None,
         limit=Limit.NONE if rank or (inputs.facts or 1) < room.low else Limit.CAPACITY,
